@@ -1,0 +1,158 @@
+// The strict JSON reader of json.h, as a SAX handler over nlohmann's lexer: depth and duplicate
+// keys are refused while reading, so a hostile file costs no more than its own size.
+#include "base/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/error.h"
+
+namespace dure {
+namespace {
+
+class Builder : public Json::json_sax_t {
+ public:
+  Builder(std::string_view text, std::string_view what, const JsonLimits& limits)
+      : text_(text), what_(what), limits_(limits) {}
+
+  Json take() { return std::move(root_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (!std::isfinite(value)) {
+      throw_bad_input(fmt::format("{}: the number {:.40} is too large for a double", what_, text));
+    }
+    return put(value);
+  }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    Open& top = stack_.back();
+    // ordered_json looks keys up linearly, so large objects (a vocabulary) get a hashed set beside
+    // it.
+    const bool fresh = top.keys.insert(name).second;
+    if (!fresh && !limits_.allow_duplicate_keys) {
+      throw_bad_input(
+          fmt::format("{}: the key \"{:.80}\" appears twice in one object", what_, name),
+          "remove one of the two: they may claim different values");
+    }
+    key_ = std::move(name);
+    fresh_key_ = fresh;
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const Json::exception& reason) override {
+    constexpr int number_overflow = 406;  // nlohmann's id of its out_of_range error
+    if (reason.id == number_overflow) {
+      throw_bad_input(
+          fmt::format("{}: a number near byte {} is too large for a double", what_, position));
+    }
+    const size_t at = std::min(position, text_.size());
+    const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<long>(at), '\n');
+    if (text_.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+      throw_bad_input(fmt::format("{}: empty where JSON was expected", what_));
+    }
+    throw_bad_input(
+        fmt::format("{}: not valid JSON at line {}, byte {}", what_, line, position),
+        "NaN, comments, trailing commas, text after the end and bytes that are not UTF-8 "
+        "are not JSON");
+  }
+
+ private:
+  struct Open {
+    Json value;
+    std::string key;  // under which `value` goes into its parent
+    bool fresh = true;
+    std::unordered_set<std::string> keys;
+  };
+
+  bool open(Json value) {
+    if (static_cast<int>(stack_.size()) >= limits_.max_depth) {
+      throw_bad_input(fmt::format("{}: nested deeper than {} levels", what_, limits_.max_depth));
+    }
+    stack_.push_back({std::move(value), std::move(key_), fresh_key_, {}});
+    return true;
+  }
+
+  bool close() {
+    Open done = std::move(stack_.back());
+    stack_.pop_back();
+    key_ = std::move(done.key);
+    fresh_key_ = done.fresh;
+    return put(std::move(done.value));
+  }
+
+  bool put(Json value) {
+    if (stack_.empty()) {
+      root_ = std::move(value);
+    } else if (Json& parent = stack_.back().value; parent.is_array()) {
+      parent.push_back(std::move(value));
+    } else if (fresh_key_) {
+      auto& object = parent.get_ref<Json::object_t&>();
+      object.std::vector<Json::object_t::value_type>::emplace_back(std::move(key_),
+                                                                   std::move(value));
+    } else {
+      parent[key_] = std::move(value);
+    }
+    return true;
+  }
+
+  std::string_view text_;
+  std::string_view what_;
+  JsonLimits limits_;
+  Json root_;
+  std::vector<Open> stack_;
+  std::string key_;
+  bool fresh_key_ = true;
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text, std::string_view what, const JsonLimits& limits) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  Builder builder(text, what, limits);
+  Json::sax_parse(text.begin(), text.end(), &builder);
+  return builder.take();
+}
+
+Json read_json_file(const std::filesystem::path& path, size_t max_bytes, const JsonLimits& limits) {
+  std::error_code status;
+  if (!std::filesystem::exists(path, status)) {
+    throw_bad_input(fmt::format("{}: no such file", path.string()));
+  }
+  if (!std::filesystem::is_regular_file(path, status)) {
+    throw_bad_input(fmt::format("{}: not a regular file", path.string()));
+  }
+  const auto size = std::filesystem::file_size(path, status);
+  if (status || size > max_bytes) {
+    throw_bad_input(fmt::format("{}: larger than the {} bytes that such a file may have",
+                                path.string(), max_bytes));
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::string text(size, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  if (!in)
+    throw_bad_input(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  return parse_json(text, path.string(), limits);
+}
+
+}  // namespace dure
