@@ -1,5 +1,5 @@
-// A conversation becomes the prompt text by the checkpoint's own chat template (a Jinja subset), read by
-// the interpreter in this folder: sandboxed, bounded in steps, depth and output.
+// A conversation becomes the prompt text by the checkpoint's own chat template (a Jinja subset),
+// read by the interpreter in this folder: sandboxed, bounded in steps, depth and output.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,8 @@ struct ChatRequest;
 class ChatTemplate {
  public:
   // Reads the template of a checkpoint folder (`chat_template.jinja`, or `chat_template` in
-  // tokenizer_config.json, where it may be a string or a list of named ones) and its special tokens.
-  // Throws bad_input if there is none or if it uses a construct that is not implemented.
+  // tokenizer_config.json, where it may be a string or a list of named ones) and its special
+  // tokens. Throws bad_input if there is none or if it uses a construct that is not implemented.
   static std::shared_ptr<const ChatTemplate> load(const std::filesystem::path& folder);
   static std::shared_ptr<const ChatTemplate> parse(std::string_view source,
                                                    const Json& special_tokens,
@@ -29,7 +29,8 @@ class ChatTemplate {
   ChatTemplate& operator=(const ChatTemplate&) = delete;
 
   // Renders what the API's client sent after normalising it as a server does (null content, string
-  // arguments, lists of text parts). Throws bad_input with the template's own words where it raises.
+  // arguments, lists of text parts). Throws bad_input with the template's own words where it
+  // raises.
   std::string render(const ChatRequest& request) const;
 
  private:

@@ -8,10 +8,10 @@
 namespace dure {
 
 struct GoldenKind {
-  std::string name;                  // "encode qwen3", "jinja", ...
+  std::string name;  // "encode qwen3", "jinja", ...
   int passed = 0;
   int failed = 0;
-  std::vector<std::string> failures; // the first few, one line each: which row, what differed
+  std::vector<std::string> failures;  // the first few, one line each: which row, what differed
 };
 
 // encode, pretokens, nfc and stream sets (golden_tokens.cc). `tokenizers` holds one folder per

@@ -1,5 +1,5 @@
-// Text to token ids and back, as `tokenizer.json` of Hugging Face tokenizers defines it: byte-level BPE
-// and SentencePiece-style BPE with byte fallback.
+// Text to token ids and back, as `tokenizer.json` of Hugging Face tokenizers defines it: byte-level
+// BPE and SentencePiece-style BPE with byte fallback.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace dure {
 
 struct EncodeOptions {
-  bool add_special = false;  // what the post-processor adds (a BOS); rendered chats want none
-  bool parse_special = true; // special tokens written out in the text become their single id
+  bool add_special = false;   // what the post-processor adds (a BOS); rendered chats want none
+  bool parse_special = true;  // special tokens written out in the text become their single id
 };
 
 class Tokenizer {
  public:
-  // Reads `folder`/tokenizer.json. Throws bad_input naming the file and field for anything that this
-  // reader does not implement: nothing is silently ignored.
+  // Reads `folder`/tokenizer.json. Throws bad_input naming the file and field for anything that
+  // this reader does not implement: nothing is silently ignored.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& folder);
   static std::shared_ptr<const Tokenizer> parse(std::string_view tokenizer_json,
                                                 std::string_view what);
@@ -31,9 +31,9 @@ class Tokenizer {
   std::vector<int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
   std::string decode(const std::vector<int32_t>& ids, bool skip_special) const;
 
-  int32_t vocabulary_size() const;                  // one above the largest id
-  int32_t id_of(std::string_view token) const;      // -1 if it is not an entry
-  std::string_view token_of(int32_t id) const;      // as written in tokenizer.json; "" if unknown
+  int32_t vocabulary_size() const;              // one above the largest id
+  int32_t id_of(std::string_view token) const;  // -1 if it is not an entry
+  std::string_view token_of(int32_t id) const;  // as written in tokenizer.json; "" if unknown
   bool is_special(int32_t id) const;
 
   struct Impl;
@@ -48,8 +48,8 @@ class Tokenizer {
 class StreamDecoder {
  public:
   StreamDecoder(std::shared_ptr<const Tokenizer> tokenizer, bool skip_special);
-  std::string push(int32_t id); // the text that may be sent now, possibly empty
-  std::string finish();         // what the end of the sequence adds
+  std::string push(int32_t id);  // the text that may be sent now, possibly empty
+  std::string finish();          // what the end of the sequence adds
 
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;

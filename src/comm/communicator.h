@@ -1,0 +1,92 @@
+// What ranks say to each other, over MPI. Every message carries the step and operation it belongs
+// to; a peer that is at another one, or that stays silent past the deadline, is an error naming
+// rank, step and operation. Waiting ranks sleep: a wait spins briefly, then yields, then naps.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/layout.h"
+
+namespace dure {
+
+struct CommCounters {
+  int64_t sent_bytes = 0;
+  double wait_s = 0.0;  // time spent waiting for peers
+};
+
+// A fixed set of ranks, all of which take part in each collective, in the same order. One thread.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;  // within the group
+  virtual int size() const = 0;
+
+  // data becomes the sum over ranks, added as a binary tree over rank order: with 4 ranks
+  // (0 + 1) + (2 + 3). Every rank gets the same bits. `what` names the operation in errors.
+  virtual void all_reduce_tree(std::span<float> data, std::string_view what) = 0;
+
+  // all = the ranks' pieces one after another; sizes[r] bytes each (known to all), mine.size() ==
+  // sizes[rank()].
+  virtual void all_gather(std::span<const std::byte> mine, std::span<const int64_t> sizes,
+                          std::span<std::byte> all, std::string_view what) = 0;
+
+  // Piece r of `send` (send_sizes[r] bytes, one after another) goes to rank r; `receive` gets
+  // theirs. Both sides know the sizes; zero bytes are allowed and still checked.
+  virtual void all_to_all(std::span<const std::byte> send, std::span<const int64_t> send_sizes,
+                          std::span<std::byte> receive, std::span<const int64_t> receive_sizes,
+                          std::string_view what) = 0;
+};
+
+// This process among all ranks of the group.
+class World {
+ public:
+  // Starts MPI. One per process.
+  static std::unique_ptr<World> start();
+  virtual ~World() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // Splits the world; call once, on every rank.
+  virtual void set_layout(const Layout& layout, std::chrono::duration<double> deadline) = 0;
+  virtual Communicator& tp() = 0;     // same stage and dp
+  virtual Communicator& stage() = 0;  // same stage: all tp * dp ranks, in (dp, tp) order
+
+  // Collectives and stage transfers after this belong to step `id`.
+  virtual void begin_step(uint64_t id) = 0;
+
+  // Point to point between pipeline stages; send returns at once (the data is copied), receive
+  // waits for exactly data.size() bytes.
+  virtual void send(int to, std::span<const std::byte> data, std::string_view what) = 0;
+  virtual void receive(int from, std::span<std::byte> data, std::string_view what) = 0;
+
+  // Control messages outside steps (commands, results, errors): no deadline, any size. A message
+  // from one rank arrives in the order sent. May be mixed with waiting on a file descriptor by the
+  // caller.
+  virtual void post(int to, std::string message) = 0;
+  struct Mail {
+    int from = 0;
+    std::string message;
+  };
+  virtual std::optional<Mail> poll_mail() = 0;
+  // Waits for mail, or until `descriptor` (if >= 0) is readable, or until the timeout; sleeps
+  // progressively, so that an idle rank costs well under 1% of a core.
+  virtual std::optional<Mail> wait_mail(int descriptor, std::chrono::duration<double> timeout) = 0;
+
+  virtual CommCounters counters() const = 0;
+
+  // Ends every rank of the group, now.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+  // Orderly end, after all posted messages went out; every rank calls it.
+  virtual void finish() = 0;
+};
+
+}  // namespace dure

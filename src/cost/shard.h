@@ -1,0 +1,54 @@
+// Which part of each weight a rank holds. The planner's bytes per rank and the loader's reads both
+// come from here.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cluster/layout.h"
+#include "model/inventory.h"
+#include "model/spec.h"
+
+namespace dure {
+
+// The rectangle of a weight [shape[0], shape[1] or 1] that a rank holds.
+struct WeightSlice {
+  Range outputs;  // along shape[0]
+  Range inputs;   // along shape[1]; {0, 1} for vectors
+  int64_t elements() const { return outputs.size() * inputs.size(); }
+};
+
+// What one rank computes, derived once from spec and layout.
+struct RankShare {
+  RankPlace place;
+  Range layers;
+  bool first_stage = false;
+  bool last_stage = false;
+  Range vocab;  // of embedding and head
+};
+
+RankShare share_of(const ModelSpec& spec, const Layout& layout, int rank);
+
+// Query heads of a tp rank, and the kv heads that serve them (overlapping between ranks where they
+// are replicated). A rank may hold none.
+struct HeadShare {
+  Range q;
+  Range kv;
+};
+HeadShare heads_of(const GqaSpec& attention, int tp_size, int tp_index);
+
+// Experts of a rank, and its cut of their intermediate width.
+Range experts_of(const MoeFfn& moe, const Layout& layout, int ep_index);
+
+// Nothing if the rank holds no part of the weight.
+std::optional<WeightSlice> slice_of(const Weight& weight, const ModelSpec& spec,
+                                    const Layout& layout, const RankShare& share);
+
+// Throws bad_input if a rank of this layout would hold no layer, no expert, or no part of anything.
+void check_layout_for(const ModelSpec& spec, const Layout& layout);
+
+// False where the layout cannot keep the order of sums (heads that tp does not divide, a tp that is
+// not 1, 2, 4 or 8): then only tokens with a clear margin are promised, and `dure serve` says so.
+bool keeps_the_same_bits(const ModelSpec& spec, const Layout& layout);
+
+}  // namespace dure

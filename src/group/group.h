@@ -1,0 +1,60 @@
+// One group of ranks as its owner sees it: starts `mpirun … dure-rank`, hands it steps, watches it,
+// ends it. No MPI in here: the ranks are other processes, reached by one socket to rank 0.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "protocol/messages.h"
+
+namespace dure {
+
+struct GroupOptions {
+  StartGroup start;
+  std::filesystem::path rank_program;  // dure-rank; empty: beside this executable
+  std::string hosts_file;              // mpirun's --hostfile; empty: all on this machine
+};
+
+// Runs ranks until stopped or destroyed; destruction leaves no process, socket or file behind.
+// Thread-safe. Callbacks come from the group's own thread, one at a time.
+class Group {
+ public:
+  struct Events {
+    std::function<void(const LoadProgress&)> on_progress;
+    std::function<void(const GroupReady&)> on_ready;
+    std::function<void(StepDone)> on_step;
+    std::function<void(GroupStats)> on_stats;
+    // The ranks are gone (all of them, by then). Comes once, and last.
+    std::function<void(const GroupFailed&)> on_failed;
+  };
+
+  // Starts the processes and returns at once. Throws bad_input / failed if mpirun or dure-rank
+  // cannot be started at all.
+  static std::unique_ptr<Group> launch(const GroupOptions& options, Events events);
+  virtual ~Group() = default;
+
+  virtual void send(const ToRanks& message) = 0;  // Step or AskStats; ignored after failure
+  virtual void stop() = 0;  // orderly: finishes what was sent, then ends; kills after a few seconds
+};
+
+// For commands that do one thing at a time (generate, verify): launches, waits until ready, runs
+// steps one by one. Every call throws what the group failed with.
+class BlockingGroup {
+ public:
+  explicit BlockingGroup(const GroupOptions& options,
+                         std::function<void(const LoadProgress&)> on_progress = {});
+  ~BlockingGroup();
+  const GroupReady& ready() const;
+  StepDone run(Step step);
+  GroupStats stats();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dure

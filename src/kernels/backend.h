@@ -1,0 +1,146 @@
+// The operations a device must offer; a new backend implements these and nothing else. Buffers are
+// plain pointers into the backend's memory, row-major. Activations are fp32 between operations.
+//
+// Every operation treats rows on their own: a token's row is computed by the same sequence of
+// floating-point operations whatever other rows are in the call, so batch composition changes no
+// bit. Calls are split over the backend's threads; how many there are changes no bit either.
+// Kernels never throw: sizes were checked by the caller.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kernels/packed_matrix.h"
+#include "tensor/dtype.h"
+
+namespace dure {
+
+// Token rows of a call sorted by expert: rows [begin[e], begin[e+1]) of the output belong to expert
+// e and read input row source[row].
+struct ExpertRows {
+  std::span<const int32_t> source;  // [rows]
+  std::span<const int32_t> begin;   // [experts + 1]
+};
+
+// One layer's paged cache of one dp group: K and V of `kv_heads` heads.
+struct KvLayer {
+  void* k = nullptr;  // pages of kv_page_elements() elements each
+  void* v = nullptr;
+  DType dtype = DType::bf16;
+  int64_t page_tokens = 16;
+  int64_t kv_heads = 0;
+  int64_t head_dim = 0;
+};
+
+// A run of query tokens of one sequence within a call.
+struct AttentionSlice {
+  int64_t row = 0;  // first row of q, k, v and out
+  int64_t tokens = 0;
+  int64_t start = 0;               // position of the first
+  std::span<const int32_t> pages;  // of positions 0 .. start + tokens - 1
+};
+
+struct AttentionShape {
+  int64_t heads = 0;  // query heads of this rank
+  int64_t head_dim = 0;
+  std::span<const int32_t> kv_of_head;  // [heads]: index into the rank's kv heads
+  float scale = 1.0f;
+  int64_t window = 0;  // keys a query sees, its own included; 0: all
+};
+
+// cos and sin of each position: [positions, dims / 2] each, dims = rotated dimensions.
+struct RopeTable {
+  int64_t dims = 0;
+  std::vector<float> cos;
+  std::vector<float> sin;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view isa() const = 0;  // "reference", "avx2", "avx512", "avx512-bf16"
+  virtual bool has_fast_bf16() const = 0;    // whether Compute::bf16 is the better default
+  virtual int threads() const = 0;
+
+  // out[rows, n] = x[rows, k] · Wᵀ (+ bias[n] if not null). Sums each segment of W in k order in
+  // fp32 and adds the segments as a binary tree. Compute::bf16 rounds x to bf16 first.
+  virtual void matmul(const float* x, int64_t rows, const PackedMatrix& w, const float* bias,
+                      Compute compute, float* out) = 0;
+
+  // As matmul for the fused matrix [2 * intermediate, k] whose panels alternate gate and up
+  // (PackedMatrix of kind gate_up): out[rows, intermediate] = silu(gate + gate_bias) * (up +
+  // up_bias).
+  virtual void matmul_swiglu(const float* x, int64_t rows, const PackedMatrix& w,
+                             const float* gate_bias, const float* up_bias, Compute compute,
+                             float* out) = 0;
+
+  // The same for many experts at once, each with its own rows; work is balanced over threads by
+  // rows.
+  virtual void grouped_matmul(const float* x, const ExpertRows& rows,
+                              std::span<const PackedMatrix> experts, Compute compute,
+                              float* out) = 0;
+  virtual void grouped_matmul_swiglu(const float* x, const ExpertRows& rows,
+                                     std::span<const PackedMatrix> experts, Compute compute,
+                                     float* out) = 0;
+
+  // out = x / sqrt(mean(x²) + eps) * w, for `rows` rows of `width` that lie `stride` apart in x and
+  // out (out may be x). RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467.
+  virtual void rms_norm(const float* x, int64_t rows, int64_t width, int64_t stride, const float* w,
+                        float eps, float* out) = 0;
+  // The two halves of a norm whose row is spread over ranks: sums of squares of `groups`
+  // consecutive runs of `width` (sums[rows, groups]), then x *= w / sqrt(total[row] / count + eps).
+  virtual void sum_squares(const float* x, int64_t rows, int64_t groups, int64_t width,
+                           int64_t stride, float* sums) = 0;
+  virtual void scale_by_norm(float* x, int64_t rows, int64_t width, int64_t stride,
+                             const float* total, float count, const float* w, float eps) = 0;
+
+  // Rotates the first table.dims of each head, pairs (i, i + dims / 2). x: [rows, heads, head_dim]
+  // with rows `stride` apart; positions: [rows].
+  virtual void rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
+                    const int32_t* positions, const RopeTable& table) = 0;
+
+  // Writes k and v ([rows, kv_heads, head_dim], rows `stride` apart) of the slices into their
+  // pages.
+  virtual void kv_write(const float* k, const float* v, int64_t stride,
+                        std::span<const AttentionSlice> slices, const KvLayer& cache) = 0;
+
+  // out[row, heads * head_dim] = softmax(q · Kᵀ * scale) · V, causal, over pages in fixed blocks of
+  // page_tokens from position 0 with an online softmax (Milakov & Gimelshein 2018,
+  // arXiv:1805.02867). q: [rows, heads, head_dim], rows `q_stride` apart. The slices' own keys are
+  // already in the cache.
+  virtual void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
+                         const AttentionShape& shape, const KvLayer& cache, float* out) = 0;
+
+  // Softmax over `experts` router logits of each row, the top_k largest in falling order (ties:
+  // lower number first), their weights divided by their sum if `normalize`. ids, weights: [rows,
+  // top_k].
+  virtual void top_k_softmax(const float* logits, int64_t rows, int64_t experts, int64_t top_k,
+                             bool normalize, int32_t* ids, float* weights) = 0;
+
+  // out[i] = table[ids[i] - first] for ids in [first, first + count), else zeros. table: [count,
+  // hidden].
+  virtual void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,
+                     std::span<const int32_t> ids, float* out) = 0;
+
+  virtual void add(float* x, const float* y, int64_t count) = 0;  // x += y
+  // x[row, :] *= sigmoid(gate[row]) (a shared expert's gate)
+  virtual void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) = 0;
+
+  // out[row, :] = sum over slots s in order of weights[row, s] * (binary tree over `parts` of
+  // partial[where[(row * top_k + s) * parts + p], :]); where indexes rows of `partial`.
+  virtual void combine_experts(const float* partial, const int32_t* where, const float* weights,
+                               int64_t rows, int64_t top_k, int64_t parts, int64_t width,
+                               float* out) = 0;
+};
+
+// The best backend this CPU runs, or the named one (tests); throws bad_input for a name that is
+// unknown or that this CPU cannot run.
+std::unique_ptr<Backend> make_cpu_backend(int threads, std::string_view isa = "");
+std::vector<std::string_view> cpu_isas();  // those this CPU runs, worst first
+
+int64_t kv_page_elements(int64_t page_tokens, int64_t kv_heads, int64_t head_dim);  // of K, or of V
+
+}  // namespace dure

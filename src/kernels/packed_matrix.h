@@ -1,0 +1,62 @@
+// A weight matrix in the layout that the matmul kernels stream (geometry: tensor/packed_shape.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "tensor/packed_shape.h"
+
+namespace dure {
+
+// Memory for weights and caches: aligned to 64 bytes, on 2 MiB pages where the kernel grants them
+// (madvise), zeroed, returned to the system when freed.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  explicit AlignedBuffer(int64_t bytes);  // throws `failed` naming the size when memory is refused
+  std::byte* data() const { return data_.get(); }
+  int64_t size() const { return size_; }
+
+ private:
+  struct Unmap {
+    int64_t size = 0;
+    void operator()(std::byte* data) const;
+  };
+  std::unique_ptr<std::byte[], Unmap> data_;
+  int64_t size_ = 0;
+};
+
+class PackedMatrix {
+ public:
+  enum class Kind {
+    plain,
+    gate_up,  // panels alternate: 32 outputs of gate, the same 32 of up; shape.n counts both, each
+              // half padded to whole panels on its own
+  };
+
+  PackedMatrix() = default;
+  explicit PackedMatrix(PackedShape shape, Kind kind = Kind::plain);
+
+  const PackedShape& shape() const { return shape_; }
+  Kind kind() const { return kind_; }
+  const std::byte* data() const { return buffer_.data(); }
+  int64_t bytes() const { return buffer_.size(); }
+
+  // Fills outputs [first, first + rows) from row-major source rows of k elements each, `stride`
+  // bytes apart, converting type (round to nearest even). For gate_up, outputs count gate first,
+  // then up: gate output i is i, up output i is n / 2 + i. Rows may come in any order; thread-safe
+  // for disjoint panels.
+  void pack_rows(int64_t first, int64_t rows, const void* source, int64_t stride,
+                 DType source_type);
+
+ private:
+  PackedShape shape_;
+  Kind kind_ = Kind::plain;
+  AlignedBuffer buffer_;
+};
+
+// Bytes of a packed matrix, as the planner counts them.
+int64_t packed_bytes(const PackedShape& shape, PackedMatrix::Kind kind);
+
+}  // namespace dure

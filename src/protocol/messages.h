@@ -1,0 +1,146 @@
+// What the front process and rank 0 of a group say to each other over a stream socket, and rank 0
+// to the other ranks. Every message is a frame: u32 length, u8 kind, payload; integers
+// little-endian. The sender checks nothing twice: decode() refuses any frame that is not exactly
+// one message.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cluster/layout.h"
+#include "tensor/dtype.h"
+
+namespace dure {
+
+// Front -> ranks: what to load and how. First message on the socket.
+struct StartGroup {
+  std::string model;  // folder, the same path on every host
+  Layout layout;
+  Compute compute = Compute::bf16;
+  DType kv_dtype = DType::bf16;
+  int32_t page_tokens = 16;
+  int32_t pages = 0;             // of each dp group's cache
+  int32_t max_batch_tokens = 0;  // of one step and dp group
+  int32_t threads = 1;           // of each rank
+  double deadline_s = 30.0;      // of every wait inside a step
+};
+
+struct SamplingParams {
+  float temperature = 0.0f;  // 0: greedy
+  float top_p = 1.0f;
+  float min_p = 0.0f;
+  int32_t top_k = 0;  // 0: all
+  uint64_t seed = 0;  // Philox key; the counter is the token's position
+};
+
+// What a slice wants back besides advancing the cache.
+enum class Want : uint8_t {
+  nothing = 0,    // a prefill chunk that is not the prompt's last
+  token = 1,      // one sampled token after the last position
+  all_logits = 2  // raw fp32 logits of every position, hidden states and routes (dure verify)
+};
+
+// A run of tokens of one sequence.
+struct Slice {
+  uint64_t sequence = 0;
+  int32_t dp = 0;     // which dp group holds the sequence's pages
+  int32_t start = 0;  // position of tokens[0]
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> pages;  // page of positions [i * page_tokens, ...), covering start + tokens
+  Want want = Want::nothing;
+  SamplingParams sampling;
+};
+
+// One forward pass of the group. Steps are answered in the order sent; several may be in flight.
+struct Step {
+  uint64_t id = 0;
+  std::vector<Slice> slices;
+};
+
+struct StopGroup {};
+
+struct AskStats {};
+
+using ToRanks = std::variant<StartGroup, Step, StopGroup, AskStats>;
+
+// Ranks -> front.
+
+// Loading, at most a few times a second.
+struct LoadProgress {
+  int64_t bytes_done = 0;  // of all ranks
+  int64_t bytes_total = 0;
+};
+
+struct RankReport {
+  int32_t rank = 0;
+  int32_t pid = 0;
+  std::string host;
+  std::string isa;           // "avx512-bf16"
+  int64_t weight_bytes = 0;  // resident, padding included
+  int64_t kv_bytes = 0;
+  int64_t activation_bytes = 0;
+  int64_t communication_bytes = 0;
+  int64_t peak_rss_bytes = 0;  // while loading
+  double load_s = 0.0;
+};
+
+struct GroupReady {
+  std::vector<RankReport> ranks;
+};
+
+struct TracedSlice {  // for Want::all_logits
+  int32_t vocab = 0;
+  int32_t moe_layers = 0;
+  int32_t top_k = 0;
+  std::vector<float> logits;          // [tokens, vocab]
+  std::vector<int32_t> expert_ids;    // [moe_layers, tokens, top_k], in slot order
+  std::vector<float> expert_weights;  // the same shape
+};
+
+struct SliceResult {
+  uint64_t sequence = 0;
+  int32_t token = -1;  // sampled, or the greedy choice for all_logits; -1 for Want::nothing
+  std::optional<TracedSlice> trace;
+};
+
+struct StepDone {
+  uint64_t id = 0;
+  double seconds = 0.0;             // from the step's arrival at rank 0
+  std::vector<SliceResult> slices;  // in the step's order
+};
+
+// The group cannot go on; it ends after this.
+struct GroupFailed {
+  int32_t rank = -1;
+  uint8_t code = 0;  // ErrorCode
+  std::string message;
+  std::string hint;
+};
+
+struct GroupStats {
+  int32_t layers = 0;
+  int32_t experts = 0;
+  std::vector<int64_t>
+      expert_tokens;  // [layers, experts]: token slots routed to each, zeros for dense
+  std::vector<int64_t> rank_expert_tokens;  // [world]: token slots each rank's experts computed
+  std::vector<int64_t> rank_sent_bytes;     // [world]: by collectives and stage transfers
+  std::vector<double> rank_wait_s;          // [world]: waiting for peers
+};
+
+using FromRanks = std::variant<LoadProgress, GroupReady, StepDone, GroupFailed, GroupStats>;
+
+std::string encode(const ToRanks& message);  // with frame header
+std::string encode(const FromRanks& message);
+
+// `frame` is one whole frame without its length. Throws `failed` naming the field where it is cut
+// short or too long.
+ToRanks decode_to_ranks(std::span<const std::byte> frame);
+FromRanks decode_from_ranks(std::span<const std::byte> frame);
+
+inline constexpr uint32_t max_frame_bytes = 1u << 30;
+
+}  // namespace dure

@@ -1,0 +1,45 @@
+// The geometry of a packed weight matrix: what the kernels read as one stream, and what the planner
+// counts. A matrix [n outputs, k inputs] is cut into panels of 32 outputs; k is cut into the
+// segments of the fixed summation tree, each padded on its own:
+//   [n / 32 panels][segments][k of the segment / unit][32 outputs][unit]   unit = 2 for bf16, else
+//   1
+// Missing outputs and inputs are zeros.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/dtype.h"
+
+namespace dure {
+
+inline constexpr int64_t panel_width = 32;
+inline constexpr int tree_segments = 8;
+
+struct Range {  // half open
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t size() const { return end - begin; }
+  bool operator==(const Range&) const = default;
+};
+
+// Lengths of the pieces in which a product over `held` of `total` inputs is summed. A
+// column-parallel or replicated product is one piece (`whole`). A row-parallel product is cut at
+// floor(total * i / 8), i = 0..8, so that a rank of tp 1, 2, 4 or 8 holds whole subtrees of one and
+// the same binary tree.
+std::vector<int64_t> whole_segment(int64_t k);
+std::vector<int64_t> tree_segments_of(int64_t total, Range held);
+
+struct PackedShape {
+  int64_t n = 0;                  // outputs
+  std::vector<int64_t> segments;  // inputs of each segment; sum = k
+  DType dtype = DType::bf16;
+
+  int64_t k() const;
+  int64_t unit() const { return dtype == DType::bf16 ? 2 : 1; }
+  int64_t panels() const { return (n + panel_width - 1) / panel_width; }
+  int64_t padded_k() const;  // sum of the segments, each rounded up to `unit`
+  int64_t bytes() const;     // as resident, padding included
+};
+
+}  // namespace dure
