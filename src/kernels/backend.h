@@ -71,7 +71,7 @@ class Backend {
                       Compute compute, float* out) = 0;
 
   // As matmul for the fused matrix [2 * intermediate, k] whose panels alternate gate and up
-  // (PackedMatrix of kind gate_up): out[rows, intermediate] = silu(gate + gate_bias) * (up +
+  // (PanelOrder::gate_up): out[rows, intermediate] = silu(gate + gate_bias) * (up +
   // up_bias).
   virtual void matmul_swiglu(const float* x, int64_t rows, const PackedMatrix& w,
                              const float* gate_bias, const float* up_bias, Compute compute,

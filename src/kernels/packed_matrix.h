@@ -29,17 +29,10 @@ class AlignedBuffer {
 
 class PackedMatrix {
  public:
-  enum class Kind {
-    plain,
-    gate_up,  // panels alternate: 32 outputs of gate, the same 32 of up; shape.n counts both, each
-              // half padded to whole panels on its own
-  };
-
   PackedMatrix() = default;
-  explicit PackedMatrix(PackedShape shape, Kind kind = Kind::plain);
+  explicit PackedMatrix(PackedShape shape);
 
   const PackedShape& shape() const { return shape_; }
-  Kind kind() const { return kind_; }
   const std::byte* data() const { return buffer_.data(); }
   int64_t bytes() const { return buffer_.size(); }
 
@@ -52,11 +45,7 @@ class PackedMatrix {
 
  private:
   PackedShape shape_;
-  Kind kind_ = Kind::plain;
   AlignedBuffer buffer_;
 };
-
-// Bytes of a packed matrix, as the planner counts them.
-int64_t packed_bytes(const PackedShape& shape, PackedMatrix::Kind kind);
 
 }  // namespace dure

@@ -27,6 +27,11 @@ int64_t PackedShape::k() const {
   return std::accumulate(segments.begin(), segments.end(), int64_t{0});
 }
 
+int64_t PackedShape::panels() const {
+  const int64_t halves = order == PanelOrder::gate_up ? 2 : 1;
+  return halves * ((n / halves + panel_width - 1) / panel_width);
+}
+
 int64_t PackedShape::padded_k() const {
   int64_t sum = 0;
   for (int64_t length : segments) sum += (length + unit() - 1) / unit() * unit();

@@ -30,14 +30,21 @@ struct Range {  // half open
 std::vector<int64_t> whole_segment(int64_t k);
 std::vector<int64_t> tree_segments_of(int64_t total, Range held);
 
+enum class PanelOrder {
+  plain,
+  gate_up,  // 32 outputs of gate, the same 32 of up, and so on: what a fused SwiGLU reads. n counts
+            // both halves, each padded to whole panels on its own.
+};
+
 struct PackedShape {
   int64_t n = 0;                  // outputs
   std::vector<int64_t> segments;  // inputs of each segment; sum = k
   DType dtype = DType::bf16;
+  PanelOrder order = PanelOrder::plain;
 
   int64_t k() const;
   int64_t unit() const { return dtype == DType::bf16 ? 2 : 1; }
-  int64_t panels() const { return (n + panel_width - 1) / panel_width; }
+  int64_t panels() const;
   int64_t padded_k() const;  // sum of the segments, each rounded up to `unit`
   int64_t bytes() const;     // as resident, padding included
 };

@@ -1,0 +1,154 @@
+// See resident.h: one table says which parts of the inventory form which slot; the rest follows
+// from it.
+#include "cost/resident.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace dure {
+namespace {
+
+struct Rule {
+  Part part;
+  Slot slot;
+  Form form;
+};
+
+// Parts of one slot stand together, in stacking order.
+constexpr std::array rules = {
+    Rule{Part::embedding, Slot::embedding, Form::table},
+    Rule{Part::lm_head, Slot::head, Form::packed},
+    Rule{Part::final_norm, Slot::final_norm, Form::vector},
+    Rule{Part::attention_norm, Slot::attention_norm, Form::vector},
+    Rule{Part::ffn_norm, Slot::ffn_norm, Form::vector},
+    Rule{Part::q, Slot::qkv, Form::packed},
+    Rule{Part::k, Slot::qkv, Form::packed},
+    Rule{Part::v, Slot::qkv, Form::packed},
+    Rule{Part::q_bias, Slot::qkv_bias, Form::vector},
+    Rule{Part::k_bias, Slot::qkv_bias, Form::vector},
+    Rule{Part::v_bias, Slot::qkv_bias, Form::vector},
+    Rule{Part::o, Slot::o, Form::packed},
+    Rule{Part::o_bias, Slot::o_bias, Form::vector},
+    Rule{Part::q_norm, Slot::q_norm, Form::vector},
+    Rule{Part::k_norm, Slot::k_norm, Form::vector},
+    Rule{Part::gate, Slot::gate_up, Form::packed},
+    Rule{Part::up, Slot::gate_up, Form::packed},
+    Rule{Part::gate_bias, Slot::gate_bias, Form::vector},
+    Rule{Part::up_bias, Slot::up_bias, Form::vector},
+    Rule{Part::down, Slot::down, Form::packed},
+    Rule{Part::down_bias, Slot::down_bias, Form::vector},
+    Rule{Part::router, Slot::router, Form::packed},
+    Rule{Part::shared_gate, Slot::shared_gate_up, Form::packed},
+    Rule{Part::shared_up, Slot::shared_gate_up, Form::packed},
+    Rule{Part::shared_down, Slot::shared_down, Form::packed},
+    Rule{Part::shared_router, Slot::shared_router, Form::packed},
+};
+
+const Rule& rule_of(Part part) {
+  const auto* rule = std::find_if(rules.begin(), rules.end(),
+                                  [part](const Rule& each) { return each.part == part; });
+  DURE_CHECK(rule != rules.end());
+  return *rule;
+}
+
+Slot slot_of(const Weight& weight) {
+  const Slot slot = rule_of(weight.part).slot;
+  if (weight.expert < 0) return slot;
+  if (slot == Slot::gate_up) return Slot::expert_gate_up;
+  if (slot == Slot::down) return Slot::expert_down;
+  return slot;
+}
+
+bool is_gate_up(Slot slot) {
+  return slot == Slot::gate_up || slot == Slot::expert_gate_up || slot == Slot::shared_gate_up;
+}
+
+bool is_partial(const Weight& weight) {
+  return weight.split == Split::rows || weight.split == Split::q_heads_input;
+}
+
+// A router decides which experts run, so it is never rounded: its products are fp32 in every mode.
+bool is_router(Slot slot) {
+  return slot == Slot::router || slot == Slot::shared_router;
+}
+
+void finish(Resident& resident, Compute compute) {
+  if (resident.form != Form::packed) {
+    resident.dtype = resident.form == Form::vector ? DType::f32 : resident.pieces[0].weight->dtype;
+    return;
+  }
+  PackedShape& shape = resident.shape;
+  const ResidentPiece& first = resident.pieces[0];
+  // Pieces of one matrix that are stored in different types meet in the widest.
+  DType stored = first.weight->dtype;
+  for (const ResidentPiece& piece : resident.pieces) {
+    shape.n += piece.slice.outputs.size();
+    if (piece.weight->dtype != stored) stored = DType::f32;
+  }
+  shape.dtype = is_router(resident.slot) ? stored : resident_dtype(stored, compute);
+  shape.order = is_gate_up(resident.slot) ? PanelOrder::gate_up : PanelOrder::plain;
+  shape.segments = is_partial(*first.weight)
+                       ? tree_segments_of(first.weight->shape[1], first.slice.inputs)
+                       : whole_segment(first.slice.inputs.size());
+}
+
+}  // namespace
+
+int64_t Resident::elements() const {
+  int64_t sum = 0;
+  for (const ResidentPiece& piece : pieces) sum += piece.slice.elements();
+  return sum;
+}
+
+int64_t Resident::bytes() const {
+  return form == Form::packed ? shape.bytes() : payload();
+}
+
+int64_t Resident::payload() const {
+  return elements() * bytes_of(form == Form::packed ? shape.dtype : dtype);
+}
+
+std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const ModelSpec& spec,
+                                       const Layout& layout, const RankShare& share,
+                                       Compute compute) {
+  std::vector<Resident> residents;
+  std::map<std::tuple<int, Slot, int>, size_t> index;  // (layer, slot, expert)
+  const auto add = [&](const Weight& weight, Slot slot, Form form, const WeightSlice& slice) {
+    const auto [at, fresh] =
+        index.try_emplace({weight.layer, slot, weight.expert}, residents.size());
+    if (fresh) {
+      residents.emplace_back();
+      residents.back().slot = slot;
+      residents.back().layer = weight.layer;
+      residents.back().expert = weight.expert;
+      residents.back().form = form;
+    }
+    residents[at->second].pieces.push_back({&weight, slice});
+  };
+  for (const Weight& weight : weights) {
+    const std::optional<WeightSlice> slice = slice_of(weight, spec, layout, share);
+    if (!slice) continue;
+    if (weight.part == Part::embedding) {
+      if (share.first_stage) add(weight, Slot::embedding, Form::table, *slice);
+      if (share.last_stage && spec.tied_embeddings) {
+        add(weight, Slot::head, Form::packed, *slice);
+      }
+      continue;
+    }
+    add(weight, slot_of(weight), rule_of(weight.part).form, *slice);
+  }
+  for (Resident& resident : residents) {
+    std::stable_sort(resident.pieces.begin(), resident.pieces.end(),
+                     [](const ResidentPiece& a, const ResidentPiece& b) {
+                       return &rule_of(a.weight->part) < &rule_of(b.weight->part);
+                     });
+    finish(resident, compute);
+  }
+  return residents;
+}
+
+}  // namespace dure

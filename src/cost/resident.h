@@ -1,0 +1,69 @@
+// How a rank's weights lie in its memory: which packed matrices, tables and vectors it builds from
+// which slices of the inventory. The loader builds exactly this list; the planner sums its bytes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cost/shard.h"
+#include "tensor/dtype.h"
+
+namespace dure {
+
+// Which tensor of the decoder it is. Neighbours that read the same input are one matrix.
+enum class Slot {
+  embedding,  // row-major table, stored type
+  head,       // packed; of tied checkpoints too (read from the embedding)
+  final_norm,
+  attention_norm,
+  ffn_norm,
+  qkv,
+  qkv_bias,
+  o,
+  o_bias,
+  q_norm,
+  k_norm,
+  gate_up,
+  gate_bias,
+  up_bias,
+  down,
+  down_bias,
+  router,
+  expert_gate_up,
+  expert_down,
+  shared_gate_up,
+  shared_down,
+  shared_router,
+};
+
+enum class Form {
+  packed,  // PackedMatrix of `shape`
+  table,   // rows [outputs][inputs] of `dtype`, as in the file
+  vector,  // fp32, whatever the file holds
+};
+
+struct ResidentPiece {
+  const Weight* weight = nullptr;
+  WeightSlice slice;
+};
+
+struct Resident {
+  Slot slot = Slot::embedding;
+  int layer = -1;
+  int expert = -1;  // global number
+  Form form = Form::packed;
+  PackedShape shape;                  // of Form::packed
+  DType dtype = DType::f32;           // of Form::table
+  std::vector<ResidentPiece> pieces;  // stacked along the outputs, in order
+
+  int64_t elements() const;
+  int64_t bytes() const;    // in memory, padding included
+  int64_t payload() const;  // in memory, without padding
+};
+
+// In loading order. `weights` must outlive the result.
+std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const ModelSpec& spec,
+                                       const Layout& layout, const RankShare& share,
+                                       Compute compute);
+
+}  // namespace dure
