@@ -1,0 +1,165 @@
+// See shard.h. Each Split has one rule here; everything else (bytes per rank, what is read from
+// disk, which kernels see which columns) follows from these ranges.
+#include "cost/shard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace dure {
+namespace {
+
+Range scaled(Range range, int64_t by) {
+  return {range.begin * by, range.end * by};
+}
+
+HeadShare heads_of_layer(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                         int layer) {
+  const auto& attention = std::get<GqaSpec>(spec.layers[static_cast<size_t>(layer)].attention);
+  return heads_of(attention, layout.tp, share.place.tp);
+}
+
+int64_t head_dim_of(const ModelSpec& spec, int layer) {
+  return std::get<GqaSpec>(spec.layers[static_cast<size_t>(layer)].attention).head_dim;
+}
+
+bool on_this_stage(const Weight& weight, const ModelSpec& spec, const RankShare& share) {
+  if (weight.layer >= 0) {
+    return weight.layer >= share.layers.begin && weight.layer < share.layers.end;
+  }
+  if (weight.part == Part::embedding) {
+    return share.first_stage || (share.last_stage && spec.tied_embeddings);
+  }
+  return share.last_stage;
+}
+
+bool holds_expert(const Weight& weight, const ModelSpec& spec, const Layout& layout,
+                  const RankShare& share) {
+  const auto& moe = std::get<MoeFfn>(spec.layers[static_cast<size_t>(weight.layer)].ffn);
+  const Range experts = experts_of(moe, layout, share.place.ep);
+  return weight.expert >= experts.begin && weight.expert < experts.end;
+}
+
+// The most ways in which one layer's matrices can be cut over tensor-parallel ranks.
+int64_t widest_cut(const LayerSpec& layer) {
+  int64_t widest = std::get<GqaSpec>(layer.attention).heads;
+  if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
+    return std::max(widest, dense->intermediate);
+  }
+  const auto& moe = std::get<MoeFfn>(layer.ffn);
+  if (moe.shared) widest = std::max(widest, moe.shared->intermediate);
+  return std::max(widest, moe.experts * moe.intermediate);
+}
+
+bool is_power_of_two_up_to_8(int n) {
+  return n == 1 || n == 2 || n == 4 || n == 8;
+}
+
+}  // namespace
+
+RankShare share_of(const ModelSpec& spec, const Layout& layout, int rank) {
+  DURE_CHECK(rank >= 0 && rank < layout.world());
+  RankShare share;
+  share.place = place_of(layout, rank);
+  share.layers =
+      cut_front_heavy(static_cast<int64_t>(spec.layers.size()), layout.pp, share.place.stage);
+  share.first_stage = share.place.stage == 0;
+  share.last_stage = share.place.stage == layout.pp - 1;
+  share.vocab = cut_by_floor(spec.vocab, layout.tp, share.place.tp);
+  return share;
+}
+
+HeadShare heads_of(const GqaSpec& attention, int tp_size, int tp_index) {
+  HeadShare share;
+  share.q = cut_by_floor(attention.heads, tp_size, tp_index);
+  if (share.q.size() == 0) return share;
+  const int64_t group = attention.heads / attention.kv_heads;  // query heads per kv head
+  share.kv = {share.q.begin / group, (share.q.end - 1) / group + 1};
+  return share;
+}
+
+Range experts_of(const MoeFfn& moe, const Layout& layout, int ep_index) {
+  return cut_front_heavy(moe.experts, layout.ep, ep_index);
+}
+
+std::optional<WeightSlice> slice_of(const Weight& weight, const ModelSpec& spec,
+                                    const Layout& layout, const RankShare& share) {
+  if (!on_this_stage(weight, spec, share)) return std::nullopt;
+  const bool routed = weight.expert >= 0;
+  if (routed && !holds_expert(weight, spec, layout, share)) return std::nullopt;
+
+  WeightSlice slice;
+  slice.outputs = {0, weight.shape[0]};
+  slice.inputs = {0, weight.is_matrix() ? weight.shape[1] : 1};
+  const int parts = routed ? layout.etp() : layout.tp;
+  const int index = routed ? share.place.etp : share.place.tp;
+  switch (weight.split) {
+    case Split::replicated:
+      break;
+    case Split::vocabulary:
+      slice.outputs = share.vocab;
+      break;
+    case Split::q_heads:
+      slice.outputs = scaled(heads_of_layer(spec, layout, share, weight.layer).q,
+                             head_dim_of(spec, weight.layer));
+      break;
+    case Split::kv_heads:
+      slice.outputs = scaled(heads_of_layer(spec, layout, share, weight.layer).kv,
+                             head_dim_of(spec, weight.layer));
+      break;
+    case Split::q_heads_input:
+      slice.inputs = scaled(heads_of_layer(spec, layout, share, weight.layer).q,
+                            head_dim_of(spec, weight.layer));
+      break;
+    case Split::columns:
+      slice.outputs = cut_by_floor(weight.shape[0], parts, index);
+      break;
+    case Split::rows:
+      slice.inputs = cut_by_floor(weight.shape[1], parts, index);
+      break;
+  }
+  if (slice.elements() == 0) return std::nullopt;
+  return slice;
+}
+
+void check_layout_for(const ModelSpec& spec, const Layout& layout) {
+  check_layout(layout);
+  const auto layers = static_cast<int64_t>(spec.layers.size());
+  if (layout.pp > layers) {
+    throw_bad_input(
+        fmt::format("--pp {}: {} stages for {} layers would leave ranks without a layer", layout.pp,
+                    layout.pp, layers),
+        fmt::format("use --pp {} or less", layers), "pp");
+  }
+  for (int64_t i = 0; i < layers; ++i) {
+    const LayerSpec& layer = spec.layers[static_cast<size_t>(i)];
+    const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+    if (moe != nullptr && layout.ep > moe->experts) {
+      throw_bad_input(fmt::format("--ep {}: layer {} has {} experts, so ranks would hold none",
+                                  layout.ep, i, moe->experts),
+                      fmt::format("use --ep {} or less", moe->experts), "ep");
+    }
+    if (layout.tp > widest_cut(layer)) {
+      throw_bad_input(
+          fmt::format(
+              "--tp {}: layer {} can be cut {} ways at most, so ranks would hold none of it",
+              layout.tp, i, widest_cut(layer)),
+          fmt::format("use --tp {} or less", widest_cut(layer)), "tp");
+    }
+  }
+}
+
+bool keeps_the_same_bits(const ModelSpec& spec, const Layout& layout) {
+  if (!is_power_of_two_up_to_8(layout.tp)) return false;
+  for (const LayerSpec& layer : spec.layers) {
+    if (std::get<GqaSpec>(layer.attention).heads % layout.tp != 0) return false;
+    if (std::holds_alternative<MoeFfn>(layer.ffn) && !is_power_of_two_up_to_8(layout.etp())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace dure
