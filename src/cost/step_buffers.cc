@@ -1,0 +1,131 @@
+// See step_buffers.h.
+#include "cost/step_buffers.h"
+
+#include <algorithm>
+
+namespace dure {
+namespace {
+
+// The widest of each kind over the layers of the rank.
+struct Widths {
+  int64_t qkv = 0;
+  int64_t attended = 0;
+  int64_t norm_sums = 0;
+  int64_t ffn = 0;
+  int64_t experts = 0;
+  int64_t top_k = 0;
+  int64_t expert_mid = 0;
+};
+
+void widen(int64_t& width, int64_t to) {
+  width = std::max(width, to);
+}
+
+Widths widths_of(const ModelSpec& spec, const Layout& layout, const RankShare& share) {
+  Widths widths;
+  const auto cut = [](int64_t n, int parts, int index) {
+    return cut_by_floor(n, parts, index).size();
+  };
+  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+    const LayerSpec& layer = spec.layers[static_cast<size_t>(i)];
+    const auto& gqa = std::get<GqaSpec>(layer.attention);
+    const HeadShare heads = heads_of(gqa, layout.tp, share.place.tp);
+    widen(widths.qkv, (heads.q.size() + 2 * heads.kv.size()) * gqa.head_dim);
+    widen(widths.attended, heads.q.size() * gqa.head_dim);
+    if (gqa.qk_norm == QkNorm::whole) widen(widths.norm_sums, gqa.heads + gqa.kv_heads + 1);
+    if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
+      widen(widths.ffn, cut(dense->intermediate, layout.tp, share.place.tp));
+    } else {
+      const auto& moe = std::get<MoeFfn>(layer.ffn);
+      widen(widths.experts, moe.experts);
+      widen(widths.top_k, moe.top_k);
+      widen(widths.expert_mid, cut(moe.intermediate, layout.etp(), share.place.etp));
+      if (moe.shared) widen(widths.ffn, cut(moe.shared->intermediate, layout.tp, share.place.tp));
+    }
+  }
+  return widths;
+}
+
+}  // namespace
+
+std::string_view to_string(StepBuffer buffer) {
+  switch (buffer) {
+    case StepBuffer::hidden:
+      return "hidden";
+    case StepBuffer::normed:
+      return "normed";
+    case StepBuffer::qkv:
+      return "qkv";
+    case StepBuffer::attended:
+      return "attended";
+    case StepBuffer::partial:
+      return "partial";
+    case StepBuffer::ffn:
+      return "ffn";
+    case StepBuffer::norm_sums:
+      return "norm_sums";
+    case StepBuffer::router:
+      return "router";
+    case StepBuffer::routes:
+      return "routes";
+    case StepBuffer::expert_input:
+      return "expert_input";
+    case StepBuffer::expert_mid:
+      return "expert_mid";
+    case StepBuffer::expert_output:
+      return "expert_output";
+    case StepBuffer::expert_send:
+      return "expert_send";
+    case StepBuffer::expert_receive:
+      return "expert_receive";
+    case StepBuffer::expert_combined:
+      return "expert_combined";
+    case StepBuffer::logits:
+      return "logits";
+    case StepBuffer::all_logits:
+      return "all_logits";
+  }
+  return "?";
+}
+
+int64_t moe_chunk_tokens(const Layout& layout, int64_t max_batch_tokens) {
+  constexpr int64_t tokens_of_all_groups = 512;
+  return std::min(max_batch_tokens, std::max<int64_t>(16, tokens_of_all_groups / layout.dp));
+}
+
+std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& layout,
+                                         const RankShare& share, int64_t max_batch_tokens) {
+  const Widths widths = widths_of(spec, layout, share);
+  const int64_t tokens = max_batch_tokens;
+  const int64_t chunk = widths.experts > 0 ? moe_chunk_tokens(layout, tokens) : 0;
+  const int64_t chunk_rows = chunk * layout.dp;
+  const int64_t owned = (chunk + layout.tp - 1) / layout.tp;
+  const bool alone = layout.stage_ranks() == 1;
+  const int64_t rows = share.last_stage ? std::min(logit_rows, tokens) : 0;
+  constexpr int64_t word = 4;  // bytes of fp32 and int32
+  const auto size = [](StepBuffer buffer, int64_t words, bool communication = false) {
+    return StepBufferSize{buffer, words * word, communication};
+  };
+  return {
+      size(StepBuffer::hidden, tokens * spec.hidden),
+      size(StepBuffer::normed, tokens * spec.hidden),
+      size(StepBuffer::qkv, tokens * widths.qkv),
+      size(StepBuffer::attended, tokens * widths.attended),
+      size(StepBuffer::partial, tokens * spec.hidden),
+      size(StepBuffer::ffn, tokens * widths.ffn),
+      size(StepBuffer::norm_sums, tokens * widths.norm_sums),
+      size(StepBuffer::router, widths.experts > 0 ? tokens * (widths.experts + 1) : 0),
+      size(StepBuffer::routes, 2 * tokens * widths.top_k),
+      size(StepBuffer::expert_input, layout.dp > 1 ? chunk_rows * spec.hidden : 0, true),
+      size(StepBuffer::expert_mid, chunk_rows * widths.top_k * widths.expert_mid),
+      size(StepBuffer::expert_output, chunk_rows * widths.top_k * spec.hidden),
+      size(StepBuffer::expert_send, alone ? 0 : chunk_rows * widths.top_k * spec.hidden, true),
+      size(StepBuffer::expert_receive,
+           alone ? 0 : owned * widths.top_k * layout.etp() * spec.hidden, true),
+      size(StepBuffer::expert_combined, alone ? 0 : owned * spec.hidden, true),
+      size(StepBuffer::logits, rows * share.vocab.size()),
+      size(StepBuffer::all_logits, layout.tp > 1 ? 2 * rows * spec.vocab : 0, true),
+  };
+}
+
+}  // namespace dure

@@ -1,0 +1,52 @@
+// The buffers that a rank needs while a step runs: the engine allocates exactly these and the
+// planner sums them. Sizes are for the largest step, `max_batch_tokens` tokens of each dp group.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "cost/shard.h"
+
+namespace dure {
+
+enum class StepBuffer {
+  hidden,           // [tokens, hidden] fp32, the residual stream
+  normed,           // [tokens, hidden] fp32
+  qkv,              // [tokens, (q + 2 kv) heads of the rank * head_dim] fp32
+  attended,         // [tokens, q heads of the rank * head_dim] fp32
+  partial,          // [tokens, hidden] fp32: a row-parallel product before and after its reduction
+  ffn,              // [tokens, widest dense or shared intermediate of the rank] fp32
+  norm_sums,        // [tokens, q + kv heads of the model + 1] fp32; models with a whole-row qk norm
+  router,           // [tokens, experts + 1] fp32
+  routes,           // [tokens, top k] of ids int32 and weights fp32
+  expert_input,     // [chunk * dp, hidden] fp32: rows of this and other dp groups
+  expert_mid,       // [chunk * dp * top k, expert intermediate of the rank] fp32
+  expert_output,    // [chunk * dp * top k, hidden] fp32
+  expert_send,      // the same rows, by owner
+  expert_receive,   // [owned tokens of a chunk * top k * etp, hidden] fp32
+  expert_combined,  // [owned tokens of a chunk, hidden] fp32
+  logits,           // [logit_rows, vocabulary of the rank] fp32
+  all_logits,       // [logit_rows, vocabulary] fp32, twice: by rank and in order
+};
+
+inline constexpr int step_buffer_count = 17;
+std::string_view to_string(StepBuffer buffer);
+
+// Rows of logits computed at once; more rows take more rounds.
+inline constexpr int64_t logit_rows = 64;
+
+// Tokens of each dp group that pass an MoE layer at once: bounds the expert buffers.
+int64_t moe_chunk_tokens(const Layout& layout, int64_t max_batch_tokens);
+
+struct StepBufferSize {
+  StepBuffer buffer;
+  int64_t bytes;
+  bool communication;  // sent to or received from peers: counted apart
+};
+
+// Buffers that the rank does not need have 0 bytes; all step_buffer_count are listed, in order.
+std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& layout,
+                                         const RankShare& share, int64_t max_batch_tokens);
+
+}  // namespace dure
