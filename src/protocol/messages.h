@@ -16,6 +16,11 @@
 
 namespace dure {
 
+inline constexpr uint32_t max_frame_bytes = 1u << 30;  // kind and payload
+// Travels in StartGroup: a front and ranks of different builds refuse each other at once. Count up
+// whenever the fields of a message change.
+inline constexpr uint32_t protocol_version = 1;
+
 // Front -> ranks: what to load and how. First message on the socket.
 struct StartGroup {
   std::string model;  // folder, the same path on every host
@@ -137,10 +142,9 @@ std::string encode(const ToRanks& message);  // with frame header
 std::string encode(const FromRanks& message);
 
 // `frame` is one whole frame without its length. Throws `failed` naming the field where it is cut
-// short or too long.
+// short or too long, or the value that no sender writes. Never throws anything else, and allocates
+// no more than a small multiple of the frame's own size.
 ToRanks decode_to_ranks(std::span<const std::byte> frame);
 FromRanks decode_from_ranks(std::span<const std::byte> frame);
-
-inline constexpr uint32_t max_frame_bytes = 1u << 30;
 
 }  // namespace dure

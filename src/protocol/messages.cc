@@ -1,0 +1,195 @@
+// See messages.h. The fields of each message, in the order they travel.
+#include "protocol/messages.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "base/error.h"
+#include "protocol/wire.h"
+
+namespace dure {
+
+template <typename T, typename Message>
+concept Is = std::same_as<std::remove_const_t<T>, Message>;
+
+static void visit_fields(auto& wire, Is<Layout> auto& m) {
+  wire("tp", m.tp);
+  wire("pp", m.pp);
+  wire("dp", m.dp);
+  wire("ep", m.ep);
+}
+
+static void visit_fields(auto& wire, Is<StartGroup> auto& m) {
+  wire.constant("protocol version", protocol_version);
+  wire("model", m.model);
+  visit_fields(wire, m.layout);
+  wire.choice("compute", m.compute, Compute::fp32);
+  wire.choice("kv_dtype", m.kv_dtype, DType::f16);
+  wire("page_tokens", m.page_tokens);
+  wire("pages", m.pages);
+  wire("max_batch_tokens", m.max_batch_tokens);
+  wire("threads", m.threads);
+  wire("deadline_s", m.deadline_s);
+}
+
+static void visit_fields(auto& wire, Is<SamplingParams> auto& m) {
+  wire("temperature", m.temperature);
+  wire("top_p", m.top_p);
+  wire("min_p", m.min_p);
+  wire("top_k", m.top_k);
+  wire("seed", m.seed);
+}
+
+static void visit_fields(auto& wire, Is<Slice> auto& m) {
+  wire("sequence", m.sequence);
+  wire("dp", m.dp);
+  wire("start", m.start);
+  wire("tokens", m.tokens);
+  wire("pages", m.pages);
+  wire.choice("want", m.want, Want::all_logits);
+  visit_fields(wire, m.sampling);
+}
+
+static void visit_fields(auto& wire, Is<Step> auto& m) {
+  wire("id", m.id);
+  wire("slices", m.slices);
+}
+
+static void visit_fields(auto&, Is<StopGroup> auto&) {}
+
+static void visit_fields(auto&, Is<AskStats> auto&) {}
+
+static void visit_fields(auto& wire, Is<LoadProgress> auto& m) {
+  wire("bytes_done", m.bytes_done);
+  wire("bytes_total", m.bytes_total);
+}
+
+static void visit_fields(auto& wire, Is<RankReport> auto& m) {
+  wire("rank", m.rank);
+  wire("pid", m.pid);
+  wire("host", m.host);
+  wire("isa", m.isa);
+  wire("weight_bytes", m.weight_bytes);
+  wire("kv_bytes", m.kv_bytes);
+  wire("activation_bytes", m.activation_bytes);
+  wire("communication_bytes", m.communication_bytes);
+  wire("peak_rss_bytes", m.peak_rss_bytes);
+  wire("load_s", m.load_s);
+}
+
+static void visit_fields(auto& wire, Is<GroupReady> auto& m) {
+  wire("ranks", m.ranks);
+}
+
+static void visit_fields(auto& wire, Is<TracedSlice> auto& m) {
+  wire("vocab", m.vocab);
+  wire("moe_layers", m.moe_layers);
+  wire("top_k", m.top_k);
+  wire("logits", m.logits);
+  wire("expert_ids", m.expert_ids);
+  wire("expert_weights", m.expert_weights);
+}
+
+static void visit_fields(auto& wire, Is<SliceResult> auto& m) {
+  wire("sequence", m.sequence);
+  wire("token", m.token);
+  wire("trace", m.trace);
+}
+
+static void visit_fields(auto& wire, Is<StepDone> auto& m) {
+  wire("id", m.id);
+  wire("seconds", m.seconds);
+  wire("slices", m.slices);
+}
+
+static void visit_fields(auto& wire, Is<GroupFailed> auto& m) {
+  wire("rank", m.rank);
+  wire("code", m.code);
+  wire("message", m.message);
+  wire("hint", m.hint);
+}
+
+static void visit_fields(auto& wire, Is<GroupStats> auto& m) {
+  wire("layers", m.layers);
+  wire("experts", m.experts);
+  wire("expert_tokens", m.expert_tokens);
+  wire("rank_expert_tokens", m.rank_expert_tokens);
+  wire("rank_sent_bytes", m.rank_sent_bytes);
+  wire("rank_wait_s", m.rank_wait_s);
+}
+
+namespace {
+
+// A frame's kind is its direction's base plus the message's place in the variant; a message sent
+// the wrong way is therefore refused by its kind alone.
+struct ToRanksKinds {
+  static constexpr uint8_t base = 0x10;
+  static constexpr std::array names = {"StartGroup", "Step", "StopGroup", "AskStats"};
+};
+struct FromRanksKinds {
+  static constexpr uint8_t base = 0x40;
+  static constexpr std::array names = {"LoadProgress", "GroupReady", "StepDone", "GroupFailed",
+                                       "GroupStats"};
+};
+
+template <typename Kinds, typename Variant>
+std::string encode_frame(const Variant& message) {
+  static_assert(Kinds::names.size() == std::variant_size_v<Variant>);
+  Writer wire;
+  wire("length", uint32_t{0});  // filled in below
+  wire("kind", static_cast<uint8_t>(Kinds::base + message.index()));
+  std::visit([&](const auto& m) { visit_fields(wire, m); }, message);
+  std::string frame = wire.take();
+  const size_t length = frame.size() - sizeof(uint32_t);
+  if (length > max_frame_bytes) {
+    throw Error(ErrorCode::failed,
+                fmt::format("message {} takes {} bytes, more than the {} of one frame",
+                            Kinds::names[message.index()], length, max_frame_bytes));
+  }
+  const auto wide = static_cast<uint32_t>(length);
+  std::memcpy(frame.data(), &wide, sizeof wide);
+  return frame;
+}
+
+template <typename Kinds, typename Variant>
+Variant decode_frame(std::span<const std::byte> frame) {
+  if (frame.empty()) throw Error(ErrorCode::failed, "message is cut short in field kind: no bytes");
+  const auto kind = std::to_integer<uint8_t>(frame[0]);
+  std::optional<Variant> result;
+  [&]<size_t... i>(std::index_sequence<i...>) {
+    auto read = [&]<size_t at>(std::integral_constant<size_t, at>) {
+      if (kind != Kinds::base + at) return;
+      Reader wire(Kinds::names[at], frame.subspan(1));
+      visit_fields(wire, std::get<at>(result.emplace(std::in_place_index<at>)));
+      wire.expect_end();
+    };
+    (read(std::integral_constant<size_t, i>{}), ...);
+  }
+  (std::make_index_sequence<std::variant_size_v<Variant>>{});
+  if (!result) {
+    throw Error(ErrorCode::failed, fmt::format("message kind {:#04x} is not known here", kind));
+  }
+  return std::move(*result);
+}
+
+}  // namespace
+
+std::string encode(const ToRanks& message) {
+  return encode_frame<ToRanksKinds>(message);
+}
+
+std::string encode(const FromRanks& message) {
+  return encode_frame<FromRanksKinds>(message);
+}
+
+ToRanks decode_to_ranks(std::span<const std::byte> frame) {
+  return decode_frame<ToRanksKinds, ToRanks>(frame);
+}
+
+FromRanks decode_from_ranks(std::span<const std::byte> frame) {
+  return decode_frame<FromRanksKinds, FromRanks>(frame);
+}
+
+}  // namespace dure

@@ -1,0 +1,305 @@
+// Messages survive the trip unchanged; every cut, extension or unknown value is refused by name.
+#include "protocol/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "base/error.h"
+
+namespace dure {
+namespace {
+
+std::span<const std::byte> body_of(const std::string& frame) {
+  return std::as_bytes(std::span(frame)).subspan(sizeof(uint32_t));
+}
+
+uint32_t length_of(const std::string& frame) {
+  uint32_t length = 0;
+  std::memcpy(&length, frame.data(), sizeof length);
+  return length;
+}
+
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : bits_(seed) {}
+  int below(int n) { return static_cast<int>(bits_() % static_cast<uint64_t>(n)); }
+  template <typename T>
+  T any() {
+    uint64_t word = bits_();
+    T value;
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+  }
+  std::string text() {
+    std::string result(static_cast<size_t>(below(40)), '\0');
+    for (char& c : result) c = static_cast<char>(below(256));
+    return result;
+  }
+  template <typename T>
+  std::vector<T> many() {
+    std::vector<T> result(static_cast<size_t>(below(30)));
+    for (T& item : result) item = any<T>();
+    return result;
+  }
+
+ private:
+  std::mt19937_64 bits_;
+};
+
+ToRanks random_to_ranks(Dice& dice) {
+  switch (dice.below(4)) {
+    case 0: {
+      StartGroup m;
+      m.model = dice.text();
+      m.layout = {dice.any<int>(), dice.any<int>(), dice.any<int>(), dice.any<int>()};
+      m.compute = static_cast<Compute>(dice.below(2));
+      m.kv_dtype = static_cast<DType>(dice.below(3));
+      m.page_tokens = dice.any<int32_t>();
+      m.pages = dice.any<int32_t>();
+      m.max_batch_tokens = dice.any<int32_t>();
+      m.threads = dice.any<int32_t>();
+      m.deadline_s = dice.any<double>();
+      return m;
+    }
+    case 1: {
+      Step m;
+      m.id = dice.any<uint64_t>();
+      m.slices.resize(static_cast<size_t>(dice.below(6)));
+      for (Slice& s : m.slices) {
+        s.sequence = dice.any<uint64_t>();
+        s.dp = dice.any<int32_t>();
+        s.start = dice.any<int32_t>();
+        s.tokens = dice.many<int32_t>();
+        s.pages = dice.many<int32_t>();
+        s.want = static_cast<Want>(dice.below(3));
+        s.sampling = {dice.any<float>(), dice.any<float>(), dice.any<float>(), dice.any<int32_t>(),
+                      dice.any<uint64_t>()};
+      }
+      return m;
+    }
+    case 2:
+      return StopGroup{};
+    default:
+      return AskStats{};
+  }
+}
+
+FromRanks random_from_ranks(Dice& dice) {
+  switch (dice.below(5)) {
+    case 0:
+      return LoadProgress{dice.any<int64_t>(), dice.any<int64_t>()};
+    case 1: {
+      GroupReady m;
+      m.ranks.resize(static_cast<size_t>(dice.below(5)));
+      for (RankReport& r : m.ranks) {
+        r = {dice.any<int32_t>(), dice.any<int32_t>(), dice.text(),         dice.text(),
+             dice.any<int64_t>(), dice.any<int64_t>(), dice.any<int64_t>(), dice.any<int64_t>(),
+             dice.any<int64_t>(), dice.any<double>()};
+      }
+      return m;
+    }
+    case 2: {
+      StepDone m;
+      m.id = dice.any<uint64_t>();
+      m.seconds = dice.any<double>();
+      m.slices.resize(static_cast<size_t>(dice.below(5)));
+      for (SliceResult& s : m.slices) {
+        s.sequence = dice.any<uint64_t>();
+        s.token = dice.any<int32_t>();
+        if (dice.below(2) == 1) {
+          s.trace = TracedSlice{dice.any<int32_t>(), dice.any<int32_t>(),  dice.any<int32_t>(),
+                                dice.many<float>(),  dice.many<int32_t>(), dice.many<float>()};
+        }
+      }
+      return m;
+    }
+    case 3:
+      return GroupFailed{dice.any<int32_t>(), dice.any<uint8_t>(), dice.text(), dice.text()};
+    default:
+      return GroupStats{dice.any<int32_t>(),  dice.any<int32_t>(),  dice.many<int64_t>(),
+                        dice.many<int64_t>(), dice.many<int64_t>(), dice.many<double>()};
+  }
+}
+
+// NaNs travel too, so equality is of bytes: a message is unchanged if it encodes to the same frame.
+// The tests of single fields below keep this from passing on fields that neither side writes.
+TEST(Messages, RandomMessagesSurviveTheTrip) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    Dice dice(seed);
+    const std::string there = encode(random_to_ranks(dice));
+    ASSERT_EQ(length_of(there), body_of(there).size());
+    ASSERT_EQ(encode(decode_to_ranks(body_of(there))), there) << "seed " << seed;
+    const std::string back = encode(random_from_ranks(dice));
+    ASSERT_EQ(length_of(back), body_of(back).size());
+    ASSERT_EQ(encode(decode_from_ranks(body_of(back))), back) << "seed " << seed;
+  }
+}
+
+TEST(Messages, StartGroupKeepsEveryField) {
+  const StartGroup sent{"/m/폴더", {2, 3, 4, 8}, Compute::fp32, DType::f16, 32, 99, 512, 7, 2.5};
+  const auto got = std::get<StartGroup>(decode_to_ranks(body_of(encode(ToRanks(sent)))));
+  EXPECT_EQ(got.model, sent.model);
+  EXPECT_EQ(got.layout, sent.layout);
+  EXPECT_EQ(got.compute, Compute::fp32);
+  EXPECT_EQ(got.kv_dtype, DType::f16);
+  EXPECT_EQ(got.page_tokens, 32);
+  EXPECT_EQ(got.pages, 99);
+  EXPECT_EQ(got.max_batch_tokens, 512);
+  EXPECT_EQ(got.threads, 7);
+  EXPECT_EQ(got.deadline_s, 2.5);
+}
+
+TEST(Messages, StepKeepsEveryField) {
+  Step sent{42,
+            {{7, 1, 96, {5, -1, 1 << 30}, {3, 4}, Want::all_logits, {0.5f, 0.9f, 0.1f, 40, 8}}}};
+  const auto got = std::get<Step>(decode_to_ranks(body_of(encode(ToRanks(sent)))));
+  ASSERT_EQ(got.slices.size(), 1u);
+  const Slice& s = got.slices[0];
+  EXPECT_EQ(got.id, 42u);
+  EXPECT_EQ(s.sequence, 7u);
+  EXPECT_EQ(s.dp, 1);
+  EXPECT_EQ(s.start, 96);
+  EXPECT_THAT(s.tokens, testing::ElementsAre(5, -1, 1 << 30));
+  EXPECT_THAT(s.pages, testing::ElementsAre(3, 4));
+  EXPECT_EQ(s.want, Want::all_logits);
+  EXPECT_EQ(s.sampling.temperature, 0.5f);
+  EXPECT_EQ(s.sampling.top_p, 0.9f);
+  EXPECT_EQ(s.sampling.min_p, 0.1f);
+  EXPECT_EQ(s.sampling.top_k, 40);
+  EXPECT_EQ(s.sampling.seed, 8u);
+}
+
+TEST(Messages, ResultsKeepEveryField) {
+  const float nan = std::bit_cast<float>(0x7fc00123u);
+  StepDone sent{
+      9,
+      0.25,
+      {{1, 17, TracedSlice{2, 1, 2, {nan, -0.0f}, {3, 4}, {0.75f, 0.25f}}}, {2, -1, std::nullopt}}};
+  const auto got = std::get<StepDone>(decode_from_ranks(body_of(encode(FromRanks(sent)))));
+  ASSERT_EQ(got.slices.size(), 2u);
+  EXPECT_EQ(got.id, 9u);
+  EXPECT_EQ(got.seconds, 0.25);
+  EXPECT_EQ(got.slices[0].sequence, 1u);
+  EXPECT_EQ(got.slices[0].token, 17);
+  ASSERT_TRUE(got.slices[0].trace.has_value());
+  const TracedSlice& t = *got.slices[0].trace;
+  EXPECT_EQ(t.vocab, 2);
+  EXPECT_EQ(t.moe_layers, 1);
+  EXPECT_EQ(t.top_k, 2);
+  EXPECT_EQ(std::bit_cast<uint32_t>(t.logits[0]), 0x7fc00123u);
+  EXPECT_EQ(std::bit_cast<uint32_t>(t.logits[1]), 0x80000000u);
+  EXPECT_THAT(t.expert_ids, testing::ElementsAre(3, 4));
+  EXPECT_THAT(t.expert_weights, testing::ElementsAre(0.75f, 0.25f));
+  EXPECT_EQ(got.slices[1].token, -1);
+  EXPECT_FALSE(got.slices[1].trace.has_value());
+
+  const GroupFailed failed{3, 1, "no", "try"};
+  const auto f = std::get<GroupFailed>(decode_from_ranks(body_of(encode(FromRanks(failed)))));
+  EXPECT_EQ(f.rank, 3);
+  EXPECT_EQ(f.code, 1);
+  EXPECT_EQ(f.message, "no");
+  EXPECT_EQ(f.hint, "try");
+
+  const GroupStats stats{1, 2, {3, 4}, {5}, {6}, {7.5}};
+  const auto g = std::get<GroupStats>(decode_from_ranks(body_of(encode(FromRanks(stats)))));
+  EXPECT_EQ(g.layers, 1);
+  EXPECT_EQ(g.experts, 2);
+  EXPECT_THAT(g.expert_tokens, testing::ElementsAre(3, 4));
+  EXPECT_THAT(g.rank_expert_tokens, testing::ElementsAre(5));
+  EXPECT_THAT(g.rank_sent_bytes, testing::ElementsAre(6));
+  EXPECT_THAT(g.rank_wait_s, testing::ElementsAre(7.5));
+
+  const GroupReady ready{{{1, 2, "host", "isa", 3, 4, 5, 6, 7, 8.5}}};
+  const auto r = std::get<GroupReady>(decode_from_ranks(body_of(encode(FromRanks(ready)))));
+  ASSERT_EQ(r.ranks.size(), 1u);
+  EXPECT_EQ(r.ranks[0].rank, 1);
+  EXPECT_EQ(r.ranks[0].pid, 2);
+  EXPECT_EQ(r.ranks[0].host, "host");
+  EXPECT_EQ(r.ranks[0].isa, "isa");
+  EXPECT_EQ(r.ranks[0].weight_bytes, 3);
+  EXPECT_EQ(r.ranks[0].kv_bytes, 4);
+  EXPECT_EQ(r.ranks[0].activation_bytes, 5);
+  EXPECT_EQ(r.ranks[0].communication_bytes, 6);
+  EXPECT_EQ(r.ranks[0].peak_rss_bytes, 7);
+  EXPECT_EQ(r.ranks[0].load_s, 8.5);
+}
+
+template <typename Decode>
+std::string refusal(Decode decode, std::span<const std::byte> body) {
+  try {
+    decode(body);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::failed);
+    return error.message();
+  }
+  return "";
+}
+
+TEST(Messages, EveryCutAndEveryExtensionIsRefused) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Dice dice(seed);
+    const std::string there = encode(random_to_ranks(dice));
+    const std::string back = encode(random_from_ranks(dice));
+    for (size_t n = 0; n < body_of(there).size(); ++n) {
+      ASSERT_NE(refusal(decode_to_ranks, body_of(there).first(n)), "") << seed << " at " << n;
+    }
+    for (size_t n = 0; n < body_of(back).size(); ++n) {
+      ASSERT_NE(refusal(decode_from_ranks, body_of(back).first(n)), "") << seed << " at " << n;
+    }
+    ASSERT_NE(refusal(decode_to_ranks, body_of(there + '\0')), "");
+    ASSERT_NE(refusal(decode_from_ranks, body_of(back + '\0')), "");
+  }
+}
+
+TEST(Messages, ACutMessageNamesTheField) {
+  const std::string frame = encode(ToRanks(Step{1, {{2, 0, 0, {3, 4, 5}, {}, Want::token, {}}}}));
+  // kind 1, id 8, count 4, sequence 8, dp 4, start 4, count 4: two of the three tokens are there.
+  EXPECT_THAT(refusal(decode_to_ranks, body_of(frame).first(33 + 8)),
+              testing::HasSubstr("message Step is cut short in field tokens"));
+}
+
+TEST(Messages, AClaimedCountBeyondTheBytesIsRefusedBeforeAllocating) {
+  std::string frame = encode(ToRanks(Step{1, {{2, 0, 0, {}, {}, Want::token, {}}}}));
+  const uint32_t huge = 0xffffffffu;
+  std::memcpy(frame.data() + 4 + 29, &huge, sizeof huge);  // the count of tokens
+  EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)),
+              testing::HasSubstr("field tokens: needs 17179869180 bytes"));
+  std::memcpy(frame.data() + 4 + 9, &huge, sizeof huge);  // the count of slices
+  EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)), testing::HasSubstr("field slices"));
+}
+
+TEST(Messages, ValuesNoSenderWritesAreRefused) {
+  std::string frame = encode(ToRanks(StartGroup{}));
+  frame[4 + 1 + 4 + 4 + 16] = 2;  // after kind, version, empty model and the layout: compute
+  EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)), testing::HasSubstr("compute is 2"));
+  std::string trace = encode(FromRanks(StepDone{1, 0.0, {{5, 6, std::nullopt}}}));
+  trace.back() = 2;  // present or not: 0 or 1
+  EXPECT_THAT(refusal(decode_from_ranks, body_of(trace)), testing::HasSubstr("trace is 2"));
+}
+
+TEST(Messages, AnotherProtocolVersionIsRefusedWithAHint) {
+  std::string frame = encode(ToRanks(StartGroup{}));
+  frame[4 + 1] = static_cast<char>(protocol_version + 1);
+  try {
+    decode_to_ranks(body_of(frame));
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), testing::HasSubstr("protocol version"));
+    EXPECT_THAT(error.hint(), testing::HasSubstr("same version"));
+  }
+}
+
+TEST(Messages, AMessageOfTheOtherDirectionIsRefused) {
+  EXPECT_THAT(refusal(decode_from_ranks, body_of(encode(ToRanks(StopGroup{})))),
+              testing::HasSubstr("not known here"));
+  EXPECT_THAT(refusal(decode_to_ranks, body_of(encode(FromRanks(LoadProgress{})))),
+              testing::HasSubstr("not known here"));
+}
+
+}  // namespace
+}  // namespace dure
