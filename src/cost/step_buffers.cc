@@ -14,6 +14,7 @@ struct Widths {
   int64_t ffn = 0;
   int64_t experts = 0;
   int64_t top_k = 0;
+  int64_t local_slots = 0;  // of one token, at most
   int64_t expert_mid = 0;
 };
 
@@ -39,6 +40,8 @@ Widths widths_of(const ModelSpec& spec, const Layout& layout, const RankShare& s
       const auto& moe = std::get<MoeFfn>(layer.ffn);
       widen(widths.experts, moe.experts);
       widen(widths.top_k, moe.top_k);
+      widen(widths.local_slots,
+            std::min(moe.top_k, experts_of(moe, layout, share.place.ep).size()));
       widen(widths.expert_mid, cut(moe.intermediate, layout.etp(), share.place.etp));
       if (moe.shared) widen(widths.ffn, cut(moe.shared->intermediate, layout.tp, share.place.tp));
     }
@@ -117,9 +120,10 @@ std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& la
       size(StepBuffer::router, widths.experts > 0 ? tokens * (widths.experts + 1) : 0),
       size(StepBuffer::routes, 2 * tokens * widths.top_k),
       size(StepBuffer::expert_input, layout.dp > 1 ? chunk_rows * spec.hidden : 0, true),
-      size(StepBuffer::expert_mid, chunk_rows * widths.top_k * widths.expert_mid),
-      size(StepBuffer::expert_output, chunk_rows * widths.top_k * spec.hidden),
-      size(StepBuffer::expert_send, alone ? 0 : chunk_rows * widths.top_k * spec.hidden, true),
+      size(StepBuffer::expert_mid, chunk_rows * widths.local_slots * widths.expert_mid),
+      size(StepBuffer::expert_output, chunk_rows * widths.local_slots * spec.hidden),
+      size(StepBuffer::expert_send, alone ? 0 : chunk_rows * widths.local_slots * spec.hidden,
+           true),
       size(StepBuffer::expert_receive,
            alone ? 0 : owned * widths.top_k * layout.etp() * spec.hidden, true),
       size(StepBuffer::expert_combined, alone ? 0 : owned * spec.hidden, true),

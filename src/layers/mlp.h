@@ -1,0 +1,14 @@
+// down(silu(gate(x)) * up(x)), split by intermediate columns over tp: a dense layer or a shared
+// expert.
+#pragma once
+
+#include "layers/runtime.h"
+#include "layers/weights.h"
+
+namespace dure {
+
+// out[rows, hidden], replicated over tp. x: [rows, hidden].
+void mlp_forward(const Runtime& runtime, const MlpWeights& weights, const float* x, int64_t rows,
+                 float* out, std::string_view what);
+
+}  // namespace dure
