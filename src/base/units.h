@@ -1,0 +1,21 @@
+// Bytes and counts as people write them: "80GB" (decimal), "80GiB" (binary), "671B" (parameters).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dure {
+
+// "80GB" = 80e9, "80GiB" = 80 × 2^30; B, KB … PB and KiB … PiB, fractions allowed, a bare number is
+// bytes. Throws bad_input naming `what` ("--gpu") for anything else, and for less than 1 byte or
+// more than 2^62.
+int64_t parse_bytes(std::string_view text, std::string_view what);
+
+// "128K", "32M", "671B", "1.5T" (decimal thousands) or a bare number. Throws like parse_bytes.
+int64_t parse_count(std::string_view text, std::string_view what);
+
+std::string format_bytes(int64_t bytes);  // "15.3 GiB", "512 B", binary units
+std::string format_count(int64_t count);  // "46,702,792,704"
+
+}  // namespace dure

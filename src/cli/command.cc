@@ -1,0 +1,122 @@
+// See command.h: the list of subcommands, and one command line from flags to exit status.
+#include "cli/command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "base/closest.h"
+#include "cli/terminal.h"
+
+namespace dure {
+namespace {
+
+// Filled by the registrations that run before main(), never changed after.
+std::vector<Command>& registry() {
+  static std::vector<Command> commands;
+  return commands;
+}
+
+[[noreturn]] void throw_unknown_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : registered_commands()) names.push_back(command.name);
+  throw_bad_input(fmt::format("there is no subcommand '{}'", name),
+                  fmt::format("did you mean `dure {}`? `dure --help` lists all",
+                              closest(name, names).value_or("inspect")));
+}
+
+// CLI11's errors, in the house's form.
+[[noreturn]] void throw_usage(const CLI::App& app, const CLI::ParseError& error, int argc,
+                              const char* const* argv) {
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty() && argc > 1 && argv[1][0] != '-') throw_unknown_command(argv[1]);
+  std::string text = error.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  const std::string help = chosen.empty()
+                               ? std::string("dure --help")
+                               : fmt::format("dure {} --help", chosen.front()->get_name());
+  throw_bad_input(text, fmt::format("`{}` shows what it takes", help));
+}
+
+int parse_and_run(int argc, const char* const* argv) {
+  CLI::App app{
+      "dure fits, plans, serves and proves language models that are too large for one machine.",
+      "dure"};
+  app.set_version_flag("--version", "dure " DURE_VERSION);
+  app.require_subcommand(1);
+  std::map<const CLI::App*, RunCommand> runs;
+  for (const Command& command : registered_commands()) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    runs[sub] = command.declare(*sub);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    return app.exit(done);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    throw_usage(app, error, argc, argv);
+  }
+  return runs.at(app.get_subcommands().front())();
+}
+
+}  // namespace
+
+RegisterCommand::RegisterCommand(Command command) {
+  registry().push_back(std::move(command));
+}
+
+std::vector<Command> registered_commands() {
+  std::vector<Command> commands = registry();
+  std::sort(commands.begin(), commands.end(),
+            [](const Command& a, const Command& b) { return a.name < b.name; });
+  return commands;
+}
+
+int exit_status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::answer_is_no:
+      return 1;
+    case ErrorCode::bad_input:
+      return 2;
+    case ErrorCode::unavailable:
+    case ErrorCode::overloaded:
+    case ErrorCode::failed:
+      return 3;
+  }
+  return 3;
+}
+
+void print_error(const Error& error) {
+  const bool colour = uses_colour(stderr);
+  fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
+             error.message());
+  if (error.hint().empty()) return;
+  fmt::print(stderr, "{}hint:{} {}\n", colour ? "\033[1;36m" : "", colour ? "\033[0m" : "",
+             error.hint());
+}
+
+int run_command_line(int argc, const char* const* argv) {
+  int status = 0;
+  try {
+    status = parse_and_run(argc, argv);
+  } catch (const Error& error) {
+    std::fflush(stdout);
+    print_error(error);
+    return exit_status_of(error.code());
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    print_error(Error(ErrorCode::failed, error.what()));
+    return exit_status_of(ErrorCode::failed);
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    print_error(Error(ErrorCode::failed, "standard output cannot be written",
+                      "the disk may be full, or the reader has gone"));
+    return exit_status_of(ErrorCode::failed);
+  }
+  return status;
+}
+
+}  // namespace dure
