@@ -16,6 +16,7 @@ struct Widths {
   int64_t top_k = 0;
   int64_t local_slots = 0;  // of one token, at most
   int64_t expert_mid = 0;
+  bool shared = false;
 };
 
 void widen(int64_t& width, int64_t to) {
@@ -43,7 +44,10 @@ Widths widths_of(const ModelSpec& spec, const Layout& layout, const RankShare& s
       widen(widths.local_slots,
             std::min(moe.top_k, experts_of(moe, layout, share.place.ep).size()));
       widen(widths.expert_mid, cut(moe.intermediate, layout.etp(), share.place.etp));
-      if (moe.shared) widen(widths.ffn, cut(moe.shared->intermediate, layout.tp, share.place.tp));
+      if (moe.shared) {
+        widen(widths.ffn, cut(moe.shared->intermediate, layout.tp, share.place.tp));
+        widths.shared = true;
+      }
     }
   }
   return widths;
@@ -71,6 +75,8 @@ std::string_view to_string(StepBuffer buffer) {
       return "router";
     case StepBuffer::routes:
       return "routes";
+    case StepBuffer::shared:
+      return "shared";
     case StepBuffer::expert_input:
       return "expert_input";
     case StepBuffer::expert_mid:
@@ -119,6 +125,7 @@ std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& la
       size(StepBuffer::norm_sums, tokens * widths.norm_sums),
       size(StepBuffer::router, widths.experts > 0 ? tokens * (widths.experts + 1) : 0),
       size(StepBuffer::routes, 2 * tokens * widths.top_k),
+      size(StepBuffer::shared, widths.shared ? tokens * spec.hidden : 0),
       size(StepBuffer::expert_input, layout.dp > 1 ? chunk_rows * spec.hidden : 0, true),
       size(StepBuffer::expert_mid, chunk_rows * widths.local_slots * widths.expert_mid),
       size(StepBuffer::expert_output, chunk_rows * widths.local_slots * spec.hidden),

@@ -20,6 +20,7 @@ enum class StepBuffer {
   norm_sums,        // [tokens, q + kv heads of the model + 1] fp32; models with a whole-row qk norm
   router,           // [tokens, experts + 1] fp32
   routes,           // [tokens, top k] of ids int32 and weights fp32
+  shared,           // [tokens, hidden] fp32: a shared expert's output
   expert_input,     // [chunk * dp, hidden] fp32: rows of this and other dp groups
   expert_mid,       // [chunk * dp * top k, expert intermediate of the rank] fp32
   expert_output,    // [chunk * dp * top k, hidden] fp32
@@ -30,7 +31,7 @@ enum class StepBuffer {
   all_logits,       // [logit_rows, vocabulary] fp32, twice: by rank and in order
 };
 
-inline constexpr int step_buffer_count = 17;
+inline constexpr int step_buffer_count = 18;
 std::string_view to_string(StepBuffer buffer);
 
 // Rows of logits computed at once; more rows take more rounds.

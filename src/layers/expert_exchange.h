@@ -1,0 +1,62 @@
+// Moves tokens of an MoE layer to the ranks that hold their experts and the results back.
+//
+// Within a dp group every tp rank already has every row, so rows travel only between dp groups.
+// Each token has one owner, a tp rank of its dp group: the owner sends it to the other groups and
+// combines what comes back. `dispatch` returns a handle by value which `combine` consumes, so two
+// chunks in flight cannot be mixed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "layers/runtime.h"
+
+namespace dure {
+
+// The rows that this rank's experts must compute, and what `combine` has to know to send them back.
+struct Dispatched {
+  const float* rows = nullptr;        // [inputs, hidden] that `source` indexes
+  std::vector<int32_t> source;        // [work] input row of each work row; work is sorted by expert
+  std::vector<int32_t> begin;         // [local experts + 1] first work row of each expert
+  std::vector<int32_t> order;         // work rows in the order they go back: by rank, token, slot
+  std::vector<int64_t> send_rows;     // [stage ranks] how many of them to each
+  std::vector<int64_t> receive_rows;  // [stage ranks]
+  std::vector<int32_t> where;  // [owned tokens, top_k, etp] row of the received (or local) rows
+  int64_t work() const { return static_cast<int64_t>(source.size()); }
+};
+
+class ExpertExchange {
+ public:
+  ExpertExchange(const Runtime& runtime, const MoeFfn& moe);
+
+  // x: [rows_of_dp[own], hidden]; ids: [the same rows, top_k] global expert numbers, equal on all
+  // tp ranks of the group. rows_of_dp: token rows of every dp group in this chunk, the same on all
+  // ranks.
+  Dispatched dispatch(const Runtime& runtime, const float* x, const int32_t* ids,
+                      std::span<const int64_t> rows_of_dp) const;
+
+  // results: [work, hidden], in work order. out[rows, hidden] = sum over slots, in slot order, of
+  // weight * expert output; on every tp rank. weights: [rows, top_k].
+  void combine(const Runtime& runtime, Dispatched dispatched, const float* results,
+               const float* weights, std::span<const int64_t> rows_of_dp, float* out) const;
+
+ private:
+  Range owned(int64_t rows, int tp) const { return cut_by_floor(rows, layout_.tp, tp); }
+  int ep_of(int32_t expert) const { return ep_of_expert_[static_cast<size_t>(expert)]; }
+  std::vector<int32_t> ids_of_all(const Runtime& runtime, const int32_t* ids,
+                                  std::span<const int64_t> rows_of_dp) const;
+  std::vector<int32_t> fetch_rows(const Runtime& runtime, const float* x,
+                                  std::span<const int32_t> all_ids,
+                                  std::span<const int64_t> rows_of_dp) const;
+  bool wanted(std::span<const int32_t> token_ids, int ep) const;
+
+  const Layout& layout_;
+  const RankPlace& place_;
+  int64_t top_k_;
+  int64_t hidden_;
+  Range experts_;  // of this rank
+  std::vector<int> ep_of_expert_;
+};
+
+}  // namespace dure

@@ -1,0 +1,74 @@
+// See moe.h.
+#include "layers/moe.h"
+
+#include <algorithm>
+
+#include "layers/mlp.h"
+
+namespace dure {
+
+Moe::Moe(const Runtime& runtime, const MoeFfn& spec, const MoeWeights& weights)
+    : spec_(spec), weights_(weights), exchange_(runtime, spec) {}
+
+void Moe::route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
+                float* weights) const {
+  float* logits = runtime.workspace.floats(StepBuffer::router);
+  // Never rounded: a choice that flips costs more than the product (see cost/resident.cc).
+  runtime.backend.matmul(x, rows, weights_.router, nullptr, Compute::fp32, logits);
+  runtime.backend.top_k_softmax(logits, rows, spec_.experts, spec_.top_k, spec_.router.normalize,
+                                ids, weights);
+}
+
+void Moe::add_shared(const Runtime& runtime, const float* x, int64_t rows, float* out) const {
+  if (!spec_.shared) return;
+  float* shared = runtime.workspace.floats(StepBuffer::shared);
+  mlp_forward(runtime, weights_.shared, x, rows, shared, "shared expert");
+  if (spec_.shared->gated) {
+    float* gate = runtime.workspace.floats(StepBuffer::router);
+    runtime.backend.matmul(x, rows, weights_.shared_router, nullptr, Compute::fp32, gate);
+    runtime.backend.scale_rows_by_sigmoid(shared, gate, rows, runtime.spec.hidden);
+  }
+  runtime.backend.add(out, shared, rows * runtime.spec.hidden);
+}
+
+void Moe::forward(const Runtime& runtime, const Batch& batch, const float* x, float* out,
+                  std::span<int64_t> expert_tokens, int64_t* computed, RouteTrace* trace) const {
+  const int64_t rows = batch.rows();
+  const int64_t hidden = runtime.spec.hidden;
+  const int64_t slots = rows * spec_.top_k;
+  int32_t* ids = runtime.workspace.ints(StepBuffer::routes);
+  float* weights = reinterpret_cast<float*>(ids + slots);
+  route(runtime, x, rows, ids, weights);
+  for (int64_t i = 0; i < slots; ++i) ++expert_tokens[static_cast<size_t>(ids[i])];
+  if (trace != nullptr) {
+    trace->ids.assign(ids, ids + slots);
+    trace->weights.assign(weights, weights + slots);
+  }
+
+  // Chunks are the same on every rank of the stage: the longest group decides how many there are.
+  const int64_t longest = *std::max_element(batch.rows_of_dp.begin(), batch.rows_of_dp.end());
+  const int64_t chunk = moe_chunk_tokens(runtime.layout, longest);
+  float* mid = runtime.workspace.floats(StepBuffer::expert_mid);
+  float* results = runtime.workspace.floats(StepBuffer::expert_output);
+  std::vector<int64_t> rows_of_dp(batch.rows_of_dp.size());
+  for (int64_t first = 0; first < longest; first += chunk) {
+    for (size_t dp = 0; dp < rows_of_dp.size(); ++dp) {
+      rows_of_dp[dp] = std::clamp<int64_t>(batch.rows_of_dp[dp] - first, 0, chunk);
+    }
+    const int64_t at = std::min(first, rows);
+    Dispatched work =
+        exchange_.dispatch(runtime, x + at * hidden, ids + at * spec_.top_k, rows_of_dp);
+    *computed += work.work();
+    runtime.backend.grouped_matmul_swiglu(work.rows, {work.source, work.begin}, weights_.gate_up,
+                                          runtime.compute, mid);
+    std::vector<int32_t> in_place(work.source.size());
+    for (size_t i = 0; i < in_place.size(); ++i) in_place[i] = static_cast<int32_t>(i);
+    runtime.backend.grouped_matmul(mid, {in_place, work.begin}, weights_.down, runtime.compute,
+                                   results);
+    exchange_.combine(runtime, std::move(work), results, weights + at * spec_.top_k, rows_of_dp,
+                      out + at * hidden);
+  }
+  add_shared(runtime, x, rows, out);
+}
+
+}  // namespace dure

@@ -1,0 +1,33 @@
+// A mixture-of-experts layer: router, experts wherever they live, and the shared expert if there is
+// one.
+#pragma once
+
+#include "layers/expert_exchange.h"
+#include "layers/runtime.h"
+#include "layers/weights.h"
+
+namespace dure {
+
+class Moe {
+ public:
+  Moe(const Runtime& runtime, const MoeFfn& spec, const MoeWeights& weights);
+
+  const MoeFfn& spec() const { return spec_; }
+
+  // out[rows, hidden], replicated over tp. x: [rows, hidden] (normed). Adds the token slots that
+  // each expert got from this dp group to expert_tokens[experts] and the rows this rank computed to
+  // *computed. Every rank of the stage takes part, also with no rows.
+  void forward(const Runtime& runtime, const Batch& batch, const float* x, float* out,
+               std::span<int64_t> expert_tokens, int64_t* computed, RouteTrace* trace) const;
+
+ private:
+  void route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
+             float* weights) const;
+  void add_shared(const Runtime& runtime, const float* x, int64_t rows, float* out) const;
+
+  const MoeFfn& spec_;
+  const MoeWeights& weights_;
+  ExpertExchange exchange_;
+};
+
+}  // namespace dure
