@@ -3,27 +3,27 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "tensor/packed_shape.h"
 
 namespace dure {
 
-// Memory for weights and caches: aligned to 64 bytes, on 2 MiB pages where the kernel grants them
-// (madvise), zeroed, returned to the system when freed.
+// Memory for weights and caches: aligned to 64 bytes, zeroed, returned to the system when freed.
+// From 2 MiB on it is mapped on its own and lies on 2 MiB pages where the kernel grants them
+// (madvise).
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(int64_t bytes);  // throws `failed` naming the size when memory is refused
-  std::byte* data() const { return data_.get(); }
+  ~AlignedBuffer();
+  AlignedBuffer(AlignedBuffer&& other) noexcept;  // leaves `other` empty
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
+
+  std::byte* data() const { return data_; }
   int64_t size() const { return size_; }
 
  private:
-  struct Unmap {
-    int64_t size = 0;
-    void operator()(std::byte* data) const;
-  };
-  std::unique_ptr<std::byte[], Unmap> data_;
+  std::byte* data_ = nullptr;
   int64_t size_ = 0;
 };
 

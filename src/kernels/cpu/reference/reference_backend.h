@@ -1,0 +1,51 @@
+// The operations as plain loops: what every faster backend is tested against, and what runs on a
+// CPU without AVX2. One thread. It obeys the order of sums that "kernels/sum_order.h" states, so
+// that the vector backends give the same bits in everything but exp, and dpbf16ps.
+#pragma once
+
+#include "kernels/backend.h"
+
+namespace dure {
+
+class ReferenceBackend final : public Backend {
+ public:
+  std::string_view isa() const override { return "reference"; }
+  bool has_fast_bf16() const override { return false; }
+  int threads() const override { return 1; }
+
+  void matmul(const float* x, int64_t rows, const PackedMatrix& w, const float* bias,
+              Compute compute, float* out) override;
+  void matmul_swiglu(const float* x, int64_t rows, const PackedMatrix& w, const float* gate_bias,
+                     const float* up_bias, Compute compute, float* out) override;
+  void grouped_matmul(const float* x, const ExpertRows& rows, std::span<const PackedMatrix> experts,
+                      Compute compute, float* out) override;
+  void grouped_matmul_swiglu(const float* x, const ExpertRows& rows,
+                             std::span<const PackedMatrix> experts, Compute compute,
+                             float* out) override;
+
+  void rms_norm(const float* x, int64_t rows, int64_t width, int64_t stride, const float* w,
+                float eps, float* out) override;
+  void sum_squares(const float* x, int64_t rows, int64_t groups, int64_t width, int64_t stride,
+                   float* sums) override;
+  void scale_by_norm(float* x, int64_t rows, int64_t width, int64_t stride, const float* total,
+                     float count, const float* w, float eps) override;
+  void rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
+            const int32_t* positions, const RopeTable& table) override;
+
+  void kv_write(const float* k, const float* v, int64_t stride,
+                std::span<const AttentionSlice> slices, const KvLayer& cache) override;
+  void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
+                 const AttentionShape& shape, const KvLayer& cache, float* out) override;
+
+  void top_k_softmax(const float* logits, int64_t rows, int64_t experts, int64_t top_k,
+                     bool normalize, int32_t* ids, float* weights) override;
+  void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,
+             std::span<const int32_t> ids, float* out) override;
+  void add(float* x, const float* y, int64_t count) override;
+  void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) override;
+  void combine_experts(const float* partial, const int32_t* where, const float* weights,
+                       int64_t rows, int64_t top_k, int64_t parts, int64_t width,
+                       float* out) override;
+};
+
+}  // namespace dure

@@ -1,0 +1,102 @@
+// Norms, rotation, embedding and elementwise operations of the reference backend.
+#include <cmath>
+#include <cstring>
+
+#include "kernels/cpu/reference/reference_backend.h"
+#include "kernels/float_bits.h"
+#include "kernels/sum_order.h"
+
+namespace dure {
+namespace {
+
+float squares(const float* x, int64_t width) {
+  float lanes[sum_lanes] = {};
+  for (int64_t i = 0; i < width; ++i) {
+    float& lane = lanes[i % sum_lanes];
+    lane = std::fma(x[i], x[i], lane);
+  }
+  return add_lanes(lanes);
+}
+
+void scale_row(const float* x, int64_t width, float factor, const float* w, float* out) {
+  for (int64_t i = 0; i < width; ++i) out[i] = x[i] * factor * w[i];
+}
+
+}  // namespace
+
+void ReferenceBackend::rms_norm(const float* x, int64_t rows, int64_t width, int64_t stride,
+                                const float* w, float eps, float* out) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* in = x + row * stride;
+    const float mean = squares(in, width) / static_cast<float>(width);
+    scale_row(in, width, 1.0f / std::sqrt(mean + eps), w, out + row * stride);
+  }
+}
+
+void ReferenceBackend::sum_squares(const float* x, int64_t rows, int64_t groups, int64_t width,
+                                   int64_t stride, float* sums) {
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t group = 0; group < groups; ++group)
+      sums[row * groups + group] = squares(x + row * stride + group * width, width);
+}
+
+void ReferenceBackend::scale_by_norm(float* x, int64_t rows, int64_t width, int64_t stride,
+                                     const float* total, float count, const float* w, float eps) {
+  for (int64_t row = 0; row < rows; ++row) {
+    float* in = x + row * stride;
+    scale_row(in, width, 1.0f / std::sqrt(total[row] / count + eps), w, in);
+  }
+}
+
+void ReferenceBackend::rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
+                            const int32_t* positions, const RopeTable& table) {
+  const int64_t half = table.dims / 2;
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* cos = table.cos.data() + positions[row] * half;
+    const float* sin = table.sin.data() + positions[row] * half;
+    for (int64_t head = 0; head < heads; ++head) {
+      float* a = x + row * stride + head * head_dim;
+      float* b = a + half;
+      for (int64_t i = 0; i < half; ++i) {
+        const float first = a[i];
+        const float second = b[i];
+        a[i] = std::fma(first, cos[i], -(second * sin[i]));
+        b[i] = std::fma(second, cos[i], first * sin[i]);
+      }
+    }
+  }
+}
+
+void ReferenceBackend::embed(const void* table, DType dtype, int64_t first, int64_t count,
+                             int64_t hidden, std::span<const int32_t> ids, float* out) {
+  const std::byte* const data = static_cast<const std::byte*>(table);
+  for (const int32_t id : ids) {
+    const bool held = id >= first && id < first + count;
+    const std::byte* row = data + (held ? id - first : 0) * hidden * bytes_of(dtype);
+    for (int64_t i = 0; i < hidden; ++i) {
+      float value = 0.0f;
+      if (held && dtype == DType::f32) {
+        std::memcpy(&value, row + i * 4, 4);
+      } else if (held) {
+        uint16_t bits;
+        std::memcpy(&bits, row + i * 2, 2);
+        value = dtype == DType::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
+      }
+      *out++ = value;
+    }
+  }
+}
+
+void ReferenceBackend::add(float* x, const float* y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) x[i] += y[i];
+}
+
+void ReferenceBackend::scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows,
+                                             int64_t width) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const float factor = 1.0f / (1.0f + std::exp(-gate[row]));
+    for (int64_t i = 0; i < width; ++i) x[row * width + i] *= factor;
+  }
+}
+
+}  // namespace dure

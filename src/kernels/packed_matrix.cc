@@ -1,0 +1,148 @@
+// See packed_matrix.h.
+#include "kernels/packed_matrix.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "kernels/float_bits.h"
+
+namespace dure {
+namespace {
+
+constexpr int64_t huge_page = int64_t{2} << 20;
+constexpr int64_t cache_line = 64;
+constexpr std::align_val_t line_alignment{cache_line};
+
+[[noreturn]] void refuse(int64_t bytes) {
+  throw Error(ErrorCode::failed, "no memory for a buffer of " + std::to_string(bytes) + " bytes",
+              "free memory on this machine, or spread the model over more ranks");
+}
+
+// Anonymous memory that starts on a huge page, so that the kernel may back it by 2 MiB pages.
+std::byte* map_huge(int64_t bytes) {
+  const size_t size = static_cast<size_t>(bytes);
+  const size_t slack = static_cast<size_t>(huge_page);
+  void* mapped =
+      mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  std::byte* const begin = static_cast<std::byte*>(mapped);
+  const size_t before = (slack - reinterpret_cast<uintptr_t>(begin) % slack) % slack;
+  if (before != 0) munmap(begin, before);
+  if (before != slack) munmap(begin + before + size, slack - before);
+  madvise(begin + before, size, MADV_HUGEPAGE);  // a wish: refusal costs speed only
+  return begin + before;
+}
+
+int64_t mapped_size(int64_t bytes) {
+  constexpr int64_t page = 4096;
+  return (bytes + page - 1) / page * page;
+}
+
+float load_float(const std::byte* source, DType type) {
+  if (type == DType::f32) {
+    float value;
+    std::memcpy(&value, source, sizeof value);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, source, sizeof bits);
+  return type == DType::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
+}
+
+void store_float(std::byte* target, DType type, float value) {
+  if (type == DType::f32) {
+    std::memcpy(target, &value, sizeof value);
+    return;
+  }
+  const uint16_t bits = type == DType::bf16 ? bf16_from_float(value) : f16_from_float(value);
+  std::memcpy(target, &bits, sizeof bits);
+}
+
+// Writes `count` inputs of one output: input i goes to element (i / unit) * 32 * unit + i % unit.
+void pack_run(const std::byte* source, DType source_type, int64_t count, std::byte* column,
+              DType type) {
+  const int64_t from = bytes_of(source_type);
+  const int64_t to = bytes_of(type);
+  const int64_t unit = type == DType::bf16 ? 2 : 1;
+  const int64_t step = panel_width * unit * to;
+  if (source_type == type && unit == 2) {
+    for (int64_t pair = 0; pair < count / 2; ++pair)
+      std::memcpy(column + pair * step, source + pair * 4, 4);
+    if (count % 2 != 0) std::memcpy(column + count / 2 * step, source + (count - 1) * 2, 2);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    std::byte* target = column + i / unit * step + i % unit * to;
+    if (source_type == type) {
+      std::memcpy(target, source + i * from, static_cast<size_t>(from));
+    } else {
+      store_float(target, type, load_float(source + i * from, source_type));
+    }
+  }
+}
+
+}  // namespace
+
+AlignedBuffer::AlignedBuffer(int64_t bytes) : size_(bytes) {
+  DURE_CHECK(bytes >= 0);
+  if (bytes == 0) return;
+  if (bytes < huge_page) {
+    data_ = static_cast<std::byte*>(
+        ::operator new(static_cast<size_t>(bytes), line_alignment, std::nothrow));
+    if (data_ != nullptr) std::memset(data_, 0, static_cast<size_t>(bytes));
+  } else {
+    data_ = map_huge(mapped_size(bytes));
+  }
+  if (data_ == nullptr) refuse(bytes);
+}
+
+AlignedBuffer::~AlignedBuffer() {
+  if (size_ < huge_page) {
+    ::operator delete(data_, line_alignment);
+  } else {
+    munmap(data_, static_cast<size_t>(mapped_size(size_)));
+  }
+}
+
+AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+PackedMatrix::PackedMatrix(PackedShape shape) : shape_(std::move(shape)), buffer_(shape_.bytes()) {}
+
+void PackedMatrix::pack_rows(int64_t first, int64_t rows, const void* source, int64_t stride,
+                             DType source_type) {
+  DURE_CHECK(first >= 0 && rows >= 0 && first + rows <= shape_.n);
+  const int64_t to = bytes_of(shape_.dtype);
+  const int64_t panel_bytes = shape_.padded_k() * panel_width * to;
+  const int64_t half = shape_.n / 2;
+  for (int64_t row = first; row < first + rows; ++row) {
+    int64_t panel = row / panel_width;
+    int64_t column = row % panel_width;
+    if (shape_.order == PanelOrder::gate_up) {
+      const int64_t output = row < half ? row : row - half;
+      panel = output / panel_width * 2 + (row < half ? 0 : 1);
+      column = output % panel_width;
+    }
+    const std::byte* in = static_cast<const std::byte*>(source) + (row - first) * stride;
+    std::byte* out = buffer_.data() + panel * panel_bytes + column * shape_.unit() * to;
+    for (int64_t length : shape_.segments) {
+      pack_run(in, source_type, length, out, shape_.dtype);
+      in += length * bytes_of(source_type);
+      out += (length + shape_.unit() - 1) / shape_.unit() * shape_.unit() * panel_width * to;
+    }
+  }
+}
+
+}  // namespace dure
