@@ -1,0 +1,52 @@
+// UTF-8 as the text side needs it: reading text that is known to be valid, and turning bytes that
+// may not be into text by the "maximal subparts" practice of the Unicode Standard (3.9).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dure::utf8 {
+
+inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// Offset of the first byte that is not part of a valid sequence; text.size() if all is valid.
+size_t first_invalid(std::string_view text);
+
+// Bytes of the sequence that starts with `lead`, in valid text.
+inline size_t length(char lead) {
+  const auto byte = static_cast<uint8_t>(lead);
+  return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+// Reads one character of valid text and advances `p` past it.
+inline char32_t next(const char*& p) {
+  const auto byte = [&p](int i) { return static_cast<uint8_t>(p[i]); };
+  const uint8_t lead = byte(0);
+  char32_t code = lead;
+  if (lead < 0x80) {
+    p += 1;
+  } else if (lead < 0xE0) {
+    code = (lead & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
+    p += 2;
+  } else if (lead < 0xF0) {
+    code = (lead & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
+    p += 3;
+  } else {
+    code =
+        (lead & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
+    p += 4;
+  }
+  return code;
+}
+
+std::u32string decode(std::string_view valid);
+void append(std::string& out, char32_t code);
+
+// Takes from the front of `bytes` everything that can no longer change and returns it as text, each
+// maximal invalid part as one U+FFFD. What stays in `bytes` is the beginning of a character (at
+// most 3 bytes).
+std::string take_complete(std::string& bytes);
+
+}  // namespace dure::utf8
