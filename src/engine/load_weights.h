@@ -1,0 +1,23 @@
+// Fills a rank's weights from the checkpoint, reading only the byte ranges of its slices through
+// small staging buffers, so that the peak stays near the final size.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "cost/resident.h"
+#include "layers/weights.h"
+#include "model/checkpoint.h"
+
+namespace dure {
+
+// Bytes that load_weights will read.
+int64_t bytes_to_read(const std::vector<Resident>& residents);
+
+// Loads with `threads` threads. Adds to *bytes_read as it goes. Throws what the checkpoint throws.
+RankWeights load_weights(const CheckpointReader& checkpoint, const std::vector<Resident>& residents,
+                         const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                         int threads, std::atomic<int64_t>* bytes_read);
+
+}  // namespace dure

@@ -1,0 +1,278 @@
+// See rank_loop.h. MPI is called from this thread only; loading runs beside it, so that progress
+// and failures of other ranks are seen meanwhile.
+#include "engine/rank_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <deque>
+#include <future>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "comm/rank_guard.h"
+#include "engine/rank_model.h"
+#include "engine/step_collector.h"
+#include "protocol/frame_socket.h"
+#include "protocol/messages.h"
+
+namespace dure {
+namespace {
+
+using std::chrono::duration;
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::string without_length(std::string frame) {
+  return frame.substr(sizeof(uint32_t));
+}
+
+template <class T>
+void add_to(std::vector<T>& sum, const std::vector<T>& more) {
+  if (sum.size() < more.size()) sum.resize(more.size());
+  for (size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
+}
+
+class RankLoop {
+ public:
+  RankLoop(World& world, const std::filesystem::path& front) : world_(world) {
+    if (!is_first()) return;
+    front_ = connect_to(front);
+    watch_.emplace(front_.get());
+  }
+
+  void run() {
+    load(await_start());
+    while (!(stopping_ && steps_.empty() && !(collector_ && collector_->pending()))) {
+      take_orders_and_mail();
+      if (steps_.empty()) {
+        if (!stopping_ || (collector_ && collector_->pending())) rest(duration<double>(1.0));
+        continue;
+      }
+      const Step step = std::move(steps_.front());
+      steps_.pop_front();
+      if (std::optional<StepDone> part = model_->run(step)) answer(std::move(*part));
+    }
+    watch_.reset();
+    world_.finish();
+  }
+
+  // The front gets one error, the first one; the others end with it.
+  void fail(const Error& error) {
+    GroupFailed failed;
+    failed.rank = world_.rank();
+    failed.code = static_cast<uint8_t>(error.code());
+    failed.message = error.message();
+    failed.hint = error.hint();
+    try {
+      if (is_first()) {
+        forward_failure(failed);
+      } else {
+        tell_first(failed);
+        // Rank 0 ends us; if it is stuck itself, its own error says so and we end alone.
+        world_.wait_mail(-1, duration<double>(3.0));
+      }
+    } catch (const Error&) {
+      // The front or rank 0 is gone: nobody is left to tell.
+    }
+    std::fprintf(stderr, "rank %d: error: %s\n", failed.rank, failed.message.c_str());
+    world_.abort(3);
+  }
+
+ private:
+  bool is_first() const { return world_.rank() == 0; }
+
+  void tell_first(const FromRanks& message) { world_.post(0, without_length(encode(message))); }
+
+  void tell_front(const FromRanks& message) {
+    send_frame(front_.get(), encode(message),
+               std::chrono::steady_clock::now() + std::chrono::seconds(30));
+  }
+
+  [[noreturn]] void forward_failure(const GroupFailed& failed) {
+    tell_front(failed);
+    world_.abort(3);
+  }
+
+  void rest(duration<double> timeout) {
+    if (std::optional<World::Mail> mail = world_.wait_mail(front_.get(), timeout)) take(*mail);
+  }
+
+  void take_orders_and_mail() {
+    if (is_first()) {
+      // A front that is gone ends this process through FrontWatch.
+      read_available(front_.get(), reader_);
+      while (std::optional<Frame> frame = reader_.next()) {
+        const std::string copy(reinterpret_cast<const char*>(frame->data()), frame->size());
+        for (int rank = 1; rank < world_.size(); ++rank) world_.post(rank, copy);
+        obey(decode_to_ranks(*frame));
+      }
+    }
+    while (std::optional<World::Mail> mail = world_.poll_mail()) take(*mail);
+  }
+
+  void take(const World::Mail& mail) {
+    if (is_first()) {
+      hear(mail.from, decode_from_ranks(bytes_of(mail.message)));
+    } else {
+      obey(decode_to_ranks(bytes_of(mail.message)));
+    }
+  }
+
+  // Orders, in the front's order.
+  void obey(ToRanks message) {
+    if (auto* start = std::get_if<StartGroup>(&message)) {
+      start_ = std::move(*start);
+    } else if (auto* step = std::get_if<Step>(&message)) {
+      if (is_first()) collector_->expect(*step);
+      steps_.push_back(std::move(*step));
+    } else if (std::holds_alternative<AskStats>(message)) {
+      if (is_first()) {
+        hear(0, model_->stats());
+      } else {
+        tell_first(model_->stats());
+      }
+    } else {
+      stopping_ = true;
+    }
+  }
+
+  // What ranks tell rank 0.
+  void hear(int from, FromRanks message) {
+    if (auto* done = std::get_if<StepDone>(&message)) {
+      if (auto whole = collector_->add(from, std::move(*done))) tell_front(std::move(*whole));
+    } else if (auto* progress = std::get_if<LoadProgress>(&message)) {
+      progress_[static_cast<size_t>(from)] = *progress;
+    } else if (auto* ready = std::get_if<GroupReady>(&message)) {
+      reports_.ranks.push_back(std::move(ready->ranks.at(0)));
+    } else if (auto* stats = std::get_if<GroupStats>(&message)) {
+      add_stats(*stats);
+    } else {
+      forward_failure(std::get<GroupFailed>(message));
+    }
+  }
+
+  void answer(StepDone part) {
+    if (is_first()) {
+      hear(0, std::move(part));
+    } else {
+      tell_first(std::move(part));
+    }
+  }
+
+  void add_stats(const GroupStats& stats) {
+    stats_.layers = stats.layers;
+    stats_.experts = stats.experts;
+    add_to(stats_.expert_tokens, stats.expert_tokens);
+    add_to(stats_.rank_expert_tokens, stats.rank_expert_tokens);
+    add_to(stats_.rank_sent_bytes, stats.rank_sent_bytes);
+    add_to(stats_.rank_wait_s, stats.rank_wait_s);
+    if (++stats_parts_ < world_.size()) return;
+    tell_front(stats_);
+    stats_ = {};
+    stats_parts_ = 0;
+  }
+
+  StartGroup await_start() {
+    while (!start_) {
+      take_orders_and_mail();
+      if (!start_) rest(duration<double>(1.0));
+    }
+    return *start_;
+  }
+
+  void load(const StartGroup& start) {
+    if (start.layout.world() != world_.size()) {
+      throw Error(ErrorCode::failed, fmt::format("{} ranks were started for a layout of {}",
+                                                 world_.size(), start.layout.world()));
+    }
+    world_.set_layout(start.layout, duration<double>(start.deadline_s));
+    model_ = std::make_unique<RankModel>(start, world_);
+    progress_.resize(static_cast<size_t>(world_.size()));
+    collector_.emplace(start.layout);
+    std::future<void> loading = std::async(std::launch::async, [this] { model_->load(); });
+    while (loading.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      rest(duration<double>(0.1));
+      take_orders_and_mail();
+      report_progress();
+    }
+    loading.get();
+    report_progress();
+    await_all_ready();
+  }
+
+  void report_progress() {
+    const LoadProgress mine{model_->bytes_loaded(), model_->bytes_to_load()};
+    if (!is_first()) {
+      tell_first(mine);
+      return;
+    }
+    progress_[0] = mine;
+    LoadProgress sum;
+    for (const LoadProgress& each : progress_) {
+      sum.bytes_done += each.bytes_done;
+      sum.bytes_total += each.bytes_total;
+    }
+    tell_front(sum);
+  }
+
+  void await_all_ready() {
+    GroupReady mine;
+    mine.ranks.push_back(model_->report());
+    if (!is_first()) {
+      tell_first(mine);
+      return;
+    }
+    hear(0, mine);
+    while (static_cast<int>(reports_.ranks.size()) < world_.size()) {
+      rest(duration<double>(0.1));
+      take_orders_and_mail();
+      if (static_cast<int>(reports_.ranks.size()) < world_.size()) report_progress();
+    }
+    std::sort(reports_.ranks.begin(), reports_.ranks.end(),
+              [](const RankReport& a, const RankReport& b) { return a.rank < b.rank; });
+    tell_front(reports_);
+  }
+
+  World& world_;
+  Descriptor front_;  // rank 0 only
+  std::optional<FrontWatch> watch_;
+  FrameReader reader_;
+  std::optional<StartGroup> start_;
+  std::unique_ptr<RankModel> model_;
+  std::deque<Step> steps_;
+  bool stopping_ = false;
+
+  // Rank 0: what the others have said.
+  std::optional<StepCollector> collector_;
+  std::vector<LoadProgress> progress_;
+  GroupReady reports_;
+  GroupStats stats_;
+  int stats_parts_ = 0;
+};
+
+}  // namespace
+
+int run_rank(World& world, const std::filesystem::path& front) {
+  std::unique_ptr<RankLoop> loop;
+  try {
+    loop = std::make_unique<RankLoop>(world, front);
+    loop->run();
+    return 0;
+  } catch (const Error& error) {
+    if (loop) loop->fail(error);
+    std::fprintf(stderr, "rank %d: error: %s\n", world.rank(), error.what());
+  } catch (const std::exception& error) {
+    const Error wrapped(ErrorCode::failed, error.what());
+    if (loop) loop->fail(wrapped);
+    std::fprintf(stderr, "rank %d: error: %s\n", world.rank(), error.what());
+  }
+  world.abort(3);
+}
+
+}  // namespace dure

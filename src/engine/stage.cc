@@ -1,0 +1,128 @@
+// See stage.h.
+#include "engine/stage.h"
+
+#include <algorithm>
+
+#include "layers/mlp.h"
+#include "layers/rope_table.h"
+
+namespace dure {
+
+Stage::Stage(const Runtime& runtime, const RankWeights& weights, const KvCache& cache)
+    : runtime_(runtime), weights_(weights), cache_(cache) {
+  for (const LayerSpec& layer : runtime.spec.layers) {
+    if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
+      widest_experts_ = std::max(widest_experts_, moe->experts);
+    }
+  }
+  expert_tokens_.assign(runtime.spec.layers.size() * static_cast<size_t>(widest_experts_), 0);
+  const Range held = runtime.share.layers;
+  for (int64_t i = held.begin; i < held.end; ++i) {
+    const LayerSpec& spec = runtime.spec.layers[static_cast<size_t>(i)];
+    const LayerWeights& layer = weights.layers[static_cast<size_t>(i - held.begin)];
+    Layer built{Attention(runtime, std::get<GqaSpec>(spec.attention), layer.attention), nullptr};
+    if (const auto* moe = std::get_if<MoeFfn>(&spec.ffn)) {
+      built.moe = std::make_unique<Moe>(runtime, *moe, layer.moe);
+    }
+    layers_.push_back(std::move(built));
+  }
+}
+
+void Stage::embed(const Batch& batch) {
+  float* hidden = runtime_.workspace.floats(StepBuffer::hidden);
+  const Range vocab = runtime_.share.vocab;
+  runtime_.backend.embed(weights_.embedding.rows.data(), weights_.embedding.dtype, vocab.begin,
+                         vocab.size(), runtime_.spec.hidden, batch.tokens, hidden);
+  runtime_.reduce_partial(hidden, batch.rows() * runtime_.spec.hidden, "embedding");
+}
+
+const RopeTable& Stage::rope_for(const RopeSpec& rope, const Batch& batch) {
+  for (const CachedRope& cached : ropes_) {
+    if (cached.spec == rope) return cached.table;
+  }
+  ropes_.push_back({rope, make_rope_table(rope, batch.positions)});
+  return ropes_.back().table;
+}
+
+void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
+  const RankPlace& place = runtime_.share.place;
+  const int64_t rows = batch.rows();
+  const int64_t count = rows * runtime_.spec.hidden;
+  float* hidden = runtime_.workspace.floats(StepBuffer::hidden);
+  float* normed = runtime_.workspace.floats(StepBuffer::normed);
+  float* out = runtime_.workspace.floats(StepBuffer::partial);
+  const auto stream = std::span(hidden, static_cast<size_t>(count));
+  const auto norm = [&](const Vector& weight) {
+    runtime_.backend.rms_norm(hidden, rows, runtime_.spec.hidden, runtime_.spec.hidden,
+                              weight.data(), static_cast<float>(runtime_.spec.norm_eps), normed);
+  };
+
+  ropes_.clear();
+  if (runtime_.share.first_stage) {
+    embed(batch);
+  } else {
+    runtime_.world.receive(rank_of(runtime_.layout, place.stage - 1, place.dp, place.tp),
+                           std::as_writable_bytes(stream), "hidden states");
+  }
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const LayerWeights& weights = weights_.layers[i];
+    const Layer& layer = layers_[i];
+    norm(weights.attention_norm);
+    layer.attention.forward(runtime_, batch, rope_for(layer.attention.spec().rope, batch),
+                            cache_.layer(static_cast<int64_t>(i)), normed, out);
+    runtime_.backend.add(hidden, out, count);
+    norm(weights.ffn_norm);
+    if (layer.moe) {
+      const auto global = static_cast<size_t>(runtime_.share.layers.begin) + i;
+      const auto widest = static_cast<size_t>(widest_experts_);
+      RouteTrace* trace = traces == nullptr ? nullptr : &traces->emplace_back();
+      layer.moe->forward(runtime_, batch, normed, out,
+                         std::span(expert_tokens_).subspan(global * widest, widest),
+                         &computed_expert_rows_, trace);
+    } else {
+      mlp_forward(runtime_, weights.mlp, normed, rows, out, "feed-forward output");
+    }
+    runtime_.backend.add(hidden, out, count);
+  }
+  if (!runtime_.share.last_stage) {
+    runtime_.world.send(rank_of(runtime_.layout, place.stage + 1, place.dp, place.tp),
+                        std::as_bytes(stream), "hidden states");
+  }
+}
+
+const float* Stage::compute_logits(const int64_t* rows, int64_t count) {
+  const int64_t width = runtime_.spec.hidden;
+  const int64_t vocab = runtime_.spec.vocab;
+  const float* hidden = runtime_.workspace.floats(StepBuffer::hidden);
+  float* normed = runtime_.workspace.floats(StepBuffer::normed);
+  float* local = runtime_.workspace.floats(StepBuffer::logits);
+  for (int64_t i = 0; i < count; ++i) {
+    runtime_.backend.rms_norm(hidden + rows[i] * width, 1, width, width, weights_.final_norm.data(),
+                              static_cast<float>(runtime_.spec.norm_eps), normed + i * width);
+  }
+  runtime_.backend.matmul(normed, count, weights_.head, nullptr, runtime_.compute, local);
+  const int tp = runtime_.layout.tp;
+  if (tp == 1) return local;
+
+  float* by_rank = runtime_.workspace.floats(StepBuffer::all_logits);
+  float* all = by_rank + count * vocab;
+  std::vector<int64_t> sizes;
+  for (int rank = 0; rank < tp; ++rank) {
+    sizes.push_back(count * cut_by_floor(vocab, tp, rank).size() *
+                    static_cast<int64_t>(sizeof(float)));
+  }
+  const auto held = static_cast<size_t>(count * runtime_.share.vocab.size());
+  runtime_.world.tp().all_gather(
+      std::as_bytes(std::span(local, held)), sizes,
+      std::as_writable_bytes(std::span(by_rank, static_cast<size_t>(count * vocab))), "logits");
+  const float* from = by_rank;
+  for (int rank = 0; rank < tp; ++rank) {
+    const Range cut = cut_by_floor(vocab, tp, rank);
+    for (int64_t i = 0; i < count; ++i, from += cut.size()) {
+      std::copy_n(from, cut.size(), all + i * vocab + cut.begin);
+    }
+  }
+  return all;
+}
+
+}  // namespace dure

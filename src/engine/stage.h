@@ -1,0 +1,68 @@
+// The decoder of one pipeline stage: embedding (first stage), the stage's layers, final norm and
+// head (last stage). Runs any ModelSpec; knows no family.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/kv_cache.h"
+#include "layers/attention.h"
+#include "layers/moe.h"
+#include "layers/runtime.h"
+#include "layers/weights.h"
+
+namespace dure {
+
+class Stage {
+ public:
+  Stage(const Runtime& runtime, const RankWeights& weights, const KvCache& cache);
+
+  // The batch's rows through this stage: takes the residual stream from the stage before (or the
+  // embedding), leaves it in StepBuffer::hidden and, unless this is the last stage, sends it on.
+  // With `traces`, one entry a MoE layer of the stage is appended.
+  void forward(const Batch& batch, std::vector<RouteTrace>* traces);
+
+  // Last stage: the final hidden rows `rows` of the batch, as logits[rows, vocab], in rounds of at
+  // most logit_rows; `use(index into rows, logits)` sees each on every tp rank.
+  template <class Use>
+  void logits(const std::vector<int64_t>& rows, const Use& use) {
+    for (size_t first = 0; first < rows.size(); first += static_cast<size_t>(logit_rows)) {
+      const auto count = std::min(rows.size() - first, static_cast<size_t>(logit_rows));
+      const float* all = compute_logits(rows.data() + first, static_cast<int64_t>(count));
+      for (size_t i = 0; i < count; ++i) {
+        use(first + i, all + static_cast<int64_t>(i) * runtime_.spec.vocab);
+      }
+    }
+  }
+
+  // Token slots that tp rank 0 of this dp group routed to each expert since the start:
+  // [all layers of the model, widest expert count].
+  const std::vector<int64_t>& expert_tokens() const { return expert_tokens_; }
+  int64_t widest_experts() const { return widest_experts_; }
+  int64_t computed_expert_rows() const { return computed_expert_rows_; }
+
+ private:
+  void embed(const Batch& batch);
+  const RopeTable& rope_for(const RopeSpec& rope, const Batch& batch);
+  const float* compute_logits(const int64_t* rows, int64_t count);
+
+  struct Layer {
+    Attention attention;
+    std::unique_ptr<Moe> moe;  // null for a dense layer
+  };
+  struct CachedRope {
+    RopeSpec spec;
+    RopeTable table;
+  };
+
+  const Runtime& runtime_;
+  const RankWeights& weights_;
+  const KvCache& cache_;
+  std::vector<Layer> layers_;
+  std::vector<CachedRope> ropes_;  // of the current batch
+  std::vector<int64_t> expert_tokens_;
+  int64_t widest_experts_ = 0;
+  int64_t computed_expert_rows_ = 0;
+};
+
+}  // namespace dure
