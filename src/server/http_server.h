@@ -1,0 +1,49 @@
+// Listens on one address and turns connections into requests for a handler. Bounded in every
+// direction: connections, header and body sizes, time to send them, idle time, bytes a slow reader
+// may be behind.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/http_message.h"
+
+namespace dure {
+
+struct HttpOptions {
+  std::string host = "127.0.0.1";
+  uint16_t port = 8000;  // 0: any free one
+  int threads = 2;
+  int max_connections = 4096;
+  uint32_t max_header_bytes = 16 << 10;
+  uint64_t max_body_bytes = 8 << 20;
+  std::chrono::milliseconds header_timeout{10'000};  // from a request's first byte
+  std::chrono::milliseconds body_timeout{60'000};    // from the end of the header
+  std::chrono::milliseconds idle_timeout{75'000};    // between requests
+  std::chrono::milliseconds write_timeout{30'000};   // without the client taking a byte
+};
+
+class HttpServer {
+ public:
+  // Binds and starts to serve. Throws bad_input when the address cannot be resolved or is in use.
+  // The handler runs on the server's threads and must not block.
+  HttpServer(const HttpOptions& options, HttpHandler handler);
+  ~HttpServer();
+
+  uint16_t port() const;  // the one bound
+
+  // No new connections; the others end after the answer they are waiting for.
+  void stop_accepting();
+  // Waits until every answer under way is sent, at most this long; true if so.
+  bool wait_answered(std::chrono::milliseconds at_most);
+  // Ends all connections and threads. Exchanges stay valid (and do nothing) until destruction.
+  void stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dure
