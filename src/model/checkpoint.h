@@ -40,7 +40,6 @@ class CheckpointReader {
 
  private:
   CheckpointReader() = default;
-  struct File;
   std::vector<std::filesystem::path> files_;
   std::vector<int> descriptors_;
   std::vector<StoredTensor> tensors_;  // sorted by name

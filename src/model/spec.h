@@ -33,6 +33,7 @@ struct RopeSpec {
   double beta_slow = 1.0;
   bool truncate = true;           // yarn: correction range rounded to whole dimensions
   double attention_factor = 1.0;  // multiplies cos and sin
+  bool operator==(const RopeSpec&) const = default;
 };
 
 // q and k normalised before the rotation.
@@ -111,6 +112,9 @@ struct ModelSpec {
   std::vector<LayerSpec> layers;
   WeightNames names;
   std::vector<int64_t> eos_ids;  // config.json and generation_config.json together
+  // The quantization method that the checkpoint names ("fp8", "awq"); empty: none. Such models are
+  // counted as if unquantized here; bind_inventory refuses them.
+  std::string quantization;
 };
 
 }  // namespace dure

@@ -1,0 +1,98 @@
+// bind_inventory of checkpoint.h: does this checkpoint hold exactly this model?
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "base/closest.h"
+#include "base/error.h"
+#include "model/checkpoint.h"
+#include "model/harmless_tensors.h"
+
+namespace dure {
+namespace {
+
+// Of the tensors that this model has no use for, the one that was perhaps meant.
+std::string hint_for_missing(const Weight& missing, const std::set<std::string_view>& known,
+                             const CheckpointReader& checkpoint) {
+  constexpr size_t most_compared = 1000;
+  std::vector<std::string> strangers;
+  for (const StoredTensor& tensor : checkpoint.tensors()) {
+    if (!known.contains(tensor.name) && strangers.size() < most_compared) {
+      strangers.push_back(tensor.name);
+    }
+  }
+  const std::optional<std::string> nearest = closest(missing.name, strangers);
+  if (!nearest) return "incomplete download, or config.json is of a larger model";
+  return fmt::format("config.json is of another model? The nearest name there is {:.120}",
+                     *nearest);
+}
+
+[[noreturn]] void throw_missing(const Weight& missing, const std::set<std::string_view>& known,
+                                const CheckpointReader& checkpoint) {
+  if (missing.part == Part::lm_head) {
+    throw_bad_input(
+        fmt::format("the checkpoint has no {}, though config.json does not tie the output to the "
+                    "embedding",
+                    missing.name),
+        "if this model shares them, set tie_word_embeddings to true in config.json", missing.name);
+  }
+  throw_bad_input(fmt::format("the checkpoint has no {}", missing.name),
+                  hint_for_missing(missing, known, checkpoint), missing.name);
+}
+
+void check_shape(const StoredTensor& tensor, const std::vector<int64_t>& expected) {
+  if (tensor.shape == expected) return;
+  throw_bad_input(
+      fmt::format("{} is [{}] in the checkpoint, but config.json makes it [{}]", tensor.name,
+                  fmt::join(tensor.shape, ", "), fmt::join(expected, ", ")),
+      "config.json and weights are not of the same model", tensor.name);
+}
+
+// A tied checkpoint may carry the head once more; the embedding is what counts.
+bool is_spare_head(const ModelSpec& spec, const StoredTensor& tensor) {
+  if (!spec.tied_embeddings || tensor.name != "lm_head.weight") return false;
+  check_shape(tensor, {spec.vocab, spec.hidden});
+  return true;
+}
+
+}  // namespace
+
+bool is_harmless(std::string_view tensor_name) {
+  constexpr std::string_view endings[] = {".rotary_emb.inv_freq", ".attn.masked_bias",
+                                          ".self_attn.masked_bias", ".position_ids"};
+  for (std::string_view ending : endings) {
+    if (tensor_name.ends_with(ending)) return true;
+  }
+  return false;
+}
+
+std::vector<Weight> bind_inventory(const ModelSpec& spec, const CheckpointReader& checkpoint) {
+  if (!spec.quantization.empty()) {
+    throw_bad_input(
+        fmt::format("the checkpoint is quantized ({:.40}), which the engine does not run yet",
+                    spec.quantization),
+        "use the unquantized checkpoint; `dure fit` plans this one", "quantization_config");
+  }
+  std::vector<Weight> weights = inventory(spec);
+  std::set<std::string_view> known;
+  for (const Weight& weight : weights) known.insert(weight.name);
+  for (Weight& weight : weights) {
+    const StoredTensor* tensor = checkpoint.find(weight.name);
+    if (tensor == nullptr) throw_missing(weight, known, checkpoint);
+    check_shape(*tensor, weight.shape);
+    weight.dtype = tensor->dtype;
+  }
+  for (const StoredTensor& tensor : checkpoint.tensors()) {
+    if (known.contains(tensor.name) || is_harmless(tensor.name) || is_spare_head(spec, tensor)) {
+      continue;
+    }
+    throw_bad_input(
+        fmt::format("the checkpoint holds {:.120}, which a {} model of this config does not have",
+                    tensor.name, spec.family),
+        "config.json and weights are not of the same model", tensor.name);
+  }
+  return weights;
+}
+
+}  // namespace dure

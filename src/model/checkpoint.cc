@@ -1,0 +1,199 @@
+// See checkpoint.h: which files a folder's weights are in, and one table of all their tensors.
+#include "model/checkpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "model/harmless_tensors.h"
+#include "model/safetensors.h"
+
+namespace dure {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto single_name = "model.safetensors";
+constexpr auto index_name = "model.safetensors.index.json";
+
+// tensor -> file, of an index
+using WeightMap = std::map<std::string, std::string>;
+
+WeightMap read_index(const fs::path& path) {
+  const Json document = read_json_file(path, size_t{64} << 20);
+  const auto map = document.is_object() ? document.find("weight_map") : document.end();
+  if (!document.is_object() || map == document.end() || !map->is_object() || map->empty()) {
+    throw_bad_input(fmt::format("{}: no weight_map that names files", path.string()),
+                    "the index is damaged: download it again", "weight_map");
+  }
+  WeightMap weights;
+  for (const auto& [tensor, file] : map->items()) {
+    const std::string name = file.is_string() ? file.get<std::string>() : "";
+    // Only plain names: an index must not reach out of its folder.
+    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+        name.find('\\') != std::string::npos || name.find('\0') != std::string::npos) {
+      throw_bad_input(
+          fmt::format("{}: weight_map puts {:.120} into \"{:.80}\", which is not a file "
+                      "name in this folder",
+                      path.string(), tensor, name),
+          "an index may only name files beside it", "weight_map");
+    }
+    weights[tensor] = name;
+  }
+  return weights;
+}
+
+// Symbolic links are followed: the hub's cache is made of them.
+int open_file(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0 && errno == ENOENT) {
+    throw_bad_input(fmt::format("{}: missing", path.string()), "incomplete download?");
+  }
+  if (descriptor < 0) {
+    throw_bad_input(fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno)));
+  }
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(descriptor);
+    throw_bad_input(
+        fmt::format("{}: not a regular file, though it is named like weights", path.string()),
+        "put the weight files themselves into the model folder");
+  }
+  return descriptor;
+}
+
+std::vector<std::string> files_of(const WeightMap& index) {
+  if (index.empty()) return {single_name};
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : index) names.insert(file);
+  return {names.begin(), names.end()};
+}
+
+bool exists_here(const fs::path& path) {
+  std::error_code status;
+  return fs::symlink_status(path, status).type() != fs::file_type::not_found;
+}
+
+WeightMap index_of(const fs::path& folder) {
+  std::error_code status;
+  if (!fs::is_directory(folder, status)) {
+    throw_bad_input(fmt::format("{}: not a folder with weights", folder.string()),
+                    "give the folder that holds config.json and *.safetensors");
+  }
+  if (exists_here(folder / index_name)) return read_index(folder / index_name);
+  if (exists_here(folder / single_name)) return {};
+  throw_bad_input(
+      fmt::format("{}: no weights: looked for {} and {}", folder.string(), single_name, index_name),
+      "incomplete download? Dure reads safetensors, not .bin or .pth files");
+}
+
+struct Found {
+  SafetensorsEntry entry;
+  int file = 0;
+};
+
+// Both ways: what the index promises is there, and what is there the index knows.
+void check_against_index(const WeightMap& index, const std::vector<Found>& found,
+                         const std::vector<fs::path>& files, const fs::path& folder) {
+  const std::string where = (folder / index_name).string();
+  std::set<std::string> seen;
+  for (const Found& each : found) {
+    const std::string& name = each.entry.name;
+    const std::string file = files[static_cast<size_t>(each.file)].filename().string();
+    const auto promised = index.find(name);
+    if (promised == index.end()) {
+      throw_bad_input(fmt::format("{}: {:.120} is in {} but not in the index", where, name, file),
+                      "index and files are not of the same checkpoint: download both again");
+    }
+    if (promised->second == file) seen.insert(name);
+  }
+  for (const auto& [tensor, file] : index) {
+    if (!seen.contains(tensor)) {
+      throw_bad_input(fmt::format("{}: {:.120} should be in {}, but is not", where, tensor, file),
+                      "index and files are not of the same checkpoint: download both again");
+    }
+  }
+}
+
+void check_unique(const std::vector<Found>& sorted, const std::vector<fs::path>& files) {
+  const auto twice = std::adjacent_find(
+      sorted.begin(), sorted.end(),
+      [](const Found& a, const Found& b) { return a.entry.name == b.entry.name; });
+  if (twice == sorted.end()) return;
+  throw_bad_input(fmt::format("{:.120} is in two files: {} and {}", twice->entry.name,
+                              files[static_cast<size_t>(twice->file)].string(),
+                              files[static_cast<size_t>(std::next(twice)->file)].string()),
+                  "files of two checkpoints lie in one folder: download again");
+}
+
+StoredTensor readable(Found found, const fs::path& file) {
+  const std::optional<DType> dtype = dtype_from_safetensors(found.entry.dtype);
+  if (!dtype) {
+    throw_bad_input(fmt::format("{}: {:.120} is of type {}, which the engine does not read",
+                                file.string(), found.entry.name, found.entry.dtype),
+                    "weights must be BF16, F16 or F32; quantized checkpoints can be planned "
+                    "(`dure fit`), not run yet");
+  }
+  return {std::move(found.entry.name), *dtype,           std::move(found.entry.shape), found.file,
+          found.entry.offset,          found.entry.bytes};
+}
+
+}  // namespace
+
+std::unique_ptr<CheckpointReader> CheckpointReader::open(const fs::path& folder) {
+  std::unique_ptr<CheckpointReader> reader(new CheckpointReader);
+  const WeightMap index = index_of(folder);
+  std::vector<Found> found;
+  for (const std::string& name : files_of(index)) {
+    const fs::path path = folder / name;
+    reader->descriptors_.reserve(reader->descriptors_.size() + 1);  // so that none can leak
+    reader->descriptors_.push_back(open_file(path));
+    reader->files_.push_back(path);
+    const int file = static_cast<int>(reader->files_.size()) - 1;
+    for (SafetensorsEntry& entry :
+         read_safetensors_header(reader->descriptors_.back(), path.string())) {
+      found.push_back({std::move(entry), file});
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.entry.name < b.entry.name; });
+  check_unique(found, reader->files_);
+  if (!index.empty()) check_against_index(index, found, reader->files_, folder);
+  for (Found& each : found) {
+    const bool unread = !dtype_from_safetensors(each.entry.dtype) && is_harmless(each.entry.name);
+    if (unread) continue;
+    const fs::path& file = reader->files_[static_cast<size_t>(each.file)];
+    reader->tensors_.push_back(readable(std::move(each), file));
+  }
+  return reader;
+}
+
+CheckpointReader::~CheckpointReader() {
+  for (int descriptor : descriptors_) ::close(descriptor);
+}
+
+const StoredTensor* CheckpointReader::find(const std::string& name) const {
+  const auto at = std::lower_bound(
+      tensors_.begin(), tensors_.end(), name,
+      [](const StoredTensor& tensor, const std::string& wanted) { return tensor.name < wanted; });
+  return at != tensors_.end() && at->name == name ? &*at : nullptr;
+}
+
+void CheckpointReader::read(const StoredTensor& tensor, int64_t offset, int64_t bytes,
+                            void* to) const {
+  DURE_CHECK(offset >= 0 && bytes >= 0 && offset + bytes <= tensor.bytes);
+  const auto file = static_cast<size_t>(tensor.file);
+  read_exactly(descriptors_[file], tensor.offset + offset, bytes, to, files_[file].string());
+}
+
+}  // namespace dure

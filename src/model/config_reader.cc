@@ -1,0 +1,187 @@
+// See config_reader.h.
+#include "model/config_reader.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace dure {
+namespace {
+
+// Values are shown shortened: they come from outside and may be megabytes.
+std::string shown(const Json& value) {
+  if (value.is_object() || value.is_array()) {
+    return fmt::format("an {} of {} entries", value.is_object() ? "object" : "array", value.size());
+  }
+  const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return text.size() <= 60 ? text : text.substr(0, 57) + "…";
+}
+
+}  // namespace
+
+ConfigReader::ConfigReader(const Json& object, std::string what, std::string prefix)
+    : object_(object), what_(std::move(what)), prefix_(std::move(prefix)) {
+  if (object_.is_object()) return;
+  throw_bad_input(fmt::format("{}: {} is {} where an object was expected", what_,
+                              prefix_.empty() ? "the top level" : prefix_, shown(object_)));
+}
+
+void ConfigReader::fail(std::string_view key, std::string_view problem, std::string hint) const {
+  const std::string field = prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);
+  throw_bad_input(fmt::format("{}: {}: {}", what_, field, problem), std::move(hint), field);
+}
+
+const Json* ConfigReader::find(std::string_view key) {
+  used_.emplace(key);
+  const auto found = object_.find(std::string(key));
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+const Json& ConfigReader::need(std::string_view key) {
+  const Json* value = find(key);
+  if (value == nullptr) fail(key, "missing", "the file is not complete, or of another family");
+  return *value;
+}
+
+bool ConfigReader::has(std::string_view key) const {
+  const auto found = object_.find(std::string(key));
+  return found != object_.end() && !found->is_null();
+}
+
+bool ConfigReader::mentions(std::string_view key) const {
+  return object_.contains(std::string(key));
+}
+
+int64_t ConfigReader::integer(std::string_view key, IntRange range) {
+  const Json& value = need(key);
+  // 4096.0 is an integer to the tools that write these files.
+  const bool whole = value.is_number_integer() ||
+                     (value.is_number_float() && std::abs(value.get<double>()) < 1e15 &&
+                      std::floor(value.get<double>()) == value.get<double>());
+  if (!whole) fail(key, fmt::format("{} where an integer was expected", shown(value)));
+  const bool too_large = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;
+  const int64_t number = too_large ? INT64_MAX : value.get<int64_t>();
+  if (too_large || number < range.least || number > range.most) {
+    fail(key, fmt::format("{} is not between {} and {}", shown(value), range.least, range.most));
+  }
+  return number;
+}
+
+int64_t ConfigReader::integer_or(std::string_view key, int64_t otherwise, IntRange range) {
+  return find(key) == nullptr ? otherwise : integer(key, range);
+}
+
+double ConfigReader::number(std::string_view key, double least, double most) {
+  const Json& value = need(key);
+  if (!value.is_number()) fail(key, fmt::format("{} where a number was expected", shown(value)));
+  const auto number = value.get<double>();
+  if (!(number >= least && number <= most)) {
+    fail(key, fmt::format("{} is not between {} and {}", shown(value), least, most));
+  }
+  return number;
+}
+
+double ConfigReader::number_or(std::string_view key, double otherwise, double least, double most) {
+  return find(key) == nullptr ? otherwise : number(key, least, most);
+}
+
+bool ConfigReader::boolean_or(std::string_view key, bool otherwise) {
+  const Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  if (!value->is_boolean()) {
+    fail(key, fmt::format("{} where true or false was expected", shown(*value)));
+  }
+  return value->get<bool>();
+}
+
+std::string ConfigReader::text(std::string_view key) {
+  const Json& value = need(key);
+  if (!value.is_string()) fail(key, fmt::format("{} where text was expected", shown(value)));
+  return value.get<std::string>();
+}
+
+std::string ConfigReader::text_or(std::string_view key, std::string otherwise) {
+  return find(key) == nullptr ? std::move(otherwise) : text(key);
+}
+
+std::vector<int64_t> ConfigReader::integers_or_empty(std::string_view key, IntRange range,
+                                                     size_t most_entries) {
+  const Json* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array()) fail(key, fmt::format("{} where a list was expected", shown(*value)));
+  return integer_or_list(key, range, most_entries);
+}
+
+std::vector<int64_t> ConfigReader::integer_or_list(std::string_view key, IntRange range,
+                                                   size_t most_entries) {
+  const Json* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array()) return {integer(key, range)};
+  if (value->size() > most_entries) {
+    fail(key, fmt::format("{} entries, more than {}", value->size(), most_entries));
+  }
+  std::vector<int64_t> numbers;
+  for (const Json& entry : *value) {
+    const Json wrapped = Json::object({{"entry", entry}});
+    ConfigReader reader(wrapped, what_, prefix_.empty() ? std::string(key) : prefix_);
+    numbers.push_back(reader.integer("entry", range));
+  }
+  return numbers;
+}
+
+std::vector<std::string> ConfigReader::texts_or_empty(std::string_view key, size_t most_entries) {
+  const Json* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array()) fail(key, fmt::format("{} where a list was expected", shown(*value)));
+  if (value->size() > most_entries) {
+    fail(key, fmt::format("{} entries, more than {}", value->size(), most_entries));
+  }
+  std::vector<std::string> texts;
+  for (const Json& entry : *value) {
+    if (!entry.is_string()) fail(key, fmt::format("{} where text was expected", shown(entry)));
+    texts.push_back(entry.get<std::string>());
+  }
+  return texts;
+}
+
+std::optional<ConfigReader> ConfigReader::object(std::string_view key) {
+  const Json* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  return ConfigReader(*value, what_,
+                      prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key));
+}
+
+void ConfigReader::only(std::string_view key, bool expected) {
+  if (boolean_or(key, expected) != expected) {
+    fail(key, fmt::format("{} is not supported for this family", !expected));
+  }
+}
+
+void ConfigReader::only(std::string_view key, std::string_view expected) {
+  const std::string value = text_or(key, std::string(expected));
+  if (value != expected) {
+    fail(key, fmt::format("\"{:.60}\" is not supported, only \"{}\"", value, expected));
+  }
+}
+
+void ConfigReader::refuse(std::string_view key, std::string_view reason) {
+  if (find(key) != nullptr) fail(key, reason);
+}
+
+void ConfigReader::ignore(std::string_view key) {
+  used_.emplace(key);
+}
+
+void ConfigReader::finish() const {
+  for (const auto& [key, value] : object_.items()) {
+    if (used_.contains(key) || value.is_null()) continue;
+    fail(key.size() <= 80 ? key : key.substr(0, 77) + "…",
+         "a setting that this family does not have here, so its effect is unknown",
+         "if it changes nothing at inference, remove it from the file");
+  }
+}
+
+}  // namespace dure

@@ -1,0 +1,69 @@
+// config.json read strictly: every field has a type and a range, errors name file and field, and a
+// key that nothing asked for is an error too, because a setting that is silently ignored is a model
+// that silently computes something else.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace dure {
+
+// Ranges of integers are inclusive.
+struct IntRange {
+  int64_t least = 1;
+  int64_t most = 1 << 20;
+};
+
+// A view of one JSON object; the document must outlive it. null reads as absent everywhere.
+class ConfigReader {
+ public:
+  // `what` is the file ("…/config.json"), `prefix` the path of this object inside it.
+  // Throws bad_input if it is not an object.
+  ConfigReader(const Json& object, std::string what, std::string prefix = "");
+
+  bool has(std::string_view key) const;       // present and not null
+  bool mentions(std::string_view key) const;  // present, perhaps null: some defaults differ
+
+  int64_t integer(std::string_view key, IntRange range);
+  int64_t integer_or(std::string_view key, int64_t otherwise, IntRange range);
+  double number(std::string_view key, double least, double most);
+  double number_or(std::string_view key, double otherwise, double least, double most);
+  bool boolean_or(std::string_view key, bool otherwise);
+  std::string text(std::string_view key);
+  std::string text_or(std::string_view key, std::string otherwise);
+  std::vector<int64_t> integers_or_empty(std::string_view key, IntRange range, size_t most_entries);
+  std::vector<std::string> texts_or_empty(std::string_view key, size_t most_entries);
+  // One integer or a list of them (eos_token_id).
+  std::vector<int64_t> integer_or_list(std::string_view key, IntRange range, size_t most_entries);
+  std::optional<ConfigReader> object(std::string_view key);
+
+  // Refuses any value but `expected`; absent is as good.
+  void only(std::string_view key, bool expected);
+  void only(std::string_view key, std::string_view expected);
+  void refuse(std::string_view key, std::string_view reason);  // unless absent or null
+
+  void ignore(std::string_view key);
+  // Throws bad_input naming the first key that nobody read and that is not null.
+  void finish() const;
+
+  [[noreturn]] void fail(std::string_view key, std::string_view problem,
+                         std::string hint = "") const;
+  const std::string& what() const { return what_; }
+
+ private:
+  const Json* find(std::string_view key);
+  const Json& need(std::string_view key);
+
+  const Json& object_;
+  std::string what_;
+  std::string prefix_;
+  std::set<std::string, std::less<>> used_;
+};
+
+}  // namespace dure

@@ -1,0 +1,29 @@
+// Llama 2 and 3 and what is saved in their form: the plainest decoder.
+#include "model/decoder_config.h"
+#include "model/families/family.h"
+
+namespace dure {
+namespace {
+
+void read(ConfigReader& config, ModelSpec& spec) {
+  const DecoderDefaults defaults;
+  read_sizes(config, spec, defaults);
+  const int64_t layers = read_layer_count(config);
+
+  GqaSpec attention = read_attention(config, spec, defaults);
+  attention.qkv_bias = config.boolean_or("attention_bias", false);
+  attention.o_bias = attention.qkv_bias;
+
+  DenseFfn ffn;
+  ffn.intermediate = read_width(config, "intermediate_size");
+  ffn.bias = config.boolean_or("mlp_bias", false);
+
+  config.ignore("pretraining_tp");  // a cut of products that sums to the same
+  spec.layers.assign(static_cast<size_t>(layers), LayerSpec{attention, ffn});
+}
+
+}  // namespace
+
+const Family llama_family{"llama", read};
+
+}  // namespace dure

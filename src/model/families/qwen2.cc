@@ -1,0 +1,33 @@
+// Qwen2 and Qwen2.5 (arXiv:2407.10671): q, k and v always have a bias, o never, whatever
+// attention_bias says; upper layers may see a window.
+#include "model/decoder_config.h"
+#include "model/families/family.h"
+
+namespace dure {
+namespace {
+
+void read(ConfigReader& config, ModelSpec& spec) {
+  const DecoderDefaults defaults;
+  read_sizes(config, spec, defaults);
+  const int64_t layers = read_layer_count(config);
+
+  GqaSpec attention = read_attention(config, spec, defaults);
+  attention.qkv_bias = true;
+  config.ignore("attention_bias");
+  const int64_t first_windowed = config.integer_or("max_window_layers", 28, {0, 1 << 20});
+  const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
+
+  const DenseFfn ffn{.intermediate = read_width(config, "intermediate_size")};
+  config.only("mlp_bias", false);
+  config.ignore("use_mrope");
+  for (const auto& each : windows) {
+    attention.window = each;
+    spec.layers.push_back({attention, ffn});
+  }
+}
+
+}  // namespace
+
+const Family qwen2_family{"qwen2", read};
+
+}  // namespace dure

@@ -1,0 +1,37 @@
+// Qwen1.5-MoE and Qwen2-57B-A14B (arXiv:2407.10671): Qwen2's attention; mixtures with one shared
+// expert, whose output a sigmoid gates.
+#include "model/decoder_config.h"
+#include "model/families/family.h"
+
+namespace dure {
+namespace {
+
+void read(ConfigReader& config, ModelSpec& spec) {
+  const DecoderDefaults defaults;
+  read_sizes(config, spec, defaults);
+  const int64_t layers = read_layer_count(config);
+
+  GqaSpec attention = read_attention(config, spec, defaults);
+  attention.qkv_bias = config.boolean_or("qkv_bias", true);
+  config.ignore("attention_bias");
+  const int64_t first_windowed = config.integer_or("max_window_layers", 28, {0, 1 << 20});
+  const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
+
+  const DenseFfn dense{.intermediate = read_width(config, "intermediate_size")};
+  MoeFfn moe = read_moe(config, "num_experts", "moe_intermediate_size", layers);
+  moe.router.normalize = config.boolean_or("norm_topk_prob", false);
+  moe.shared = SharedExpert{.intermediate = read_width(config, "shared_expert_intermediate_size"),
+                            .gated = true};
+
+  const std::vector<bool> sparse = read_sparse_layers(config, layers);
+  for (size_t i = 0; i < sparse.size(); ++i) {
+    attention.window = windows[i];
+    spec.layers.push_back({attention, sparse[i] ? FfnSpec{moe} : FfnSpec{dense}});
+  }
+}
+
+}  // namespace
+
+const Family qwen2_moe_family{"qwen2_moe", read};
+
+}  // namespace dure

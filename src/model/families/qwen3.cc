@@ -1,0 +1,32 @@
+// Qwen3 dense (arXiv:2505.09388): q and k of each head are normalised; no bias.
+#include "model/decoder_config.h"
+#include "model/families/family.h"
+
+namespace dure {
+namespace {
+
+void read(ConfigReader& config, ModelSpec& spec) {
+  const DecoderDefaults defaults{.head_dim = 128};
+  read_sizes(config, spec, defaults);
+  const int64_t layers = read_layer_count(config);
+
+  GqaSpec attention = read_attention(config, spec, defaults);
+  attention.qkv_bias = config.boolean_or("attention_bias", false);
+  attention.o_bias = attention.qkv_bias;
+  attention.qk_norm = QkNorm::per_head;
+  const int64_t first_windowed = config.integer_or("max_window_layers", 28, {0, 1 << 20});
+  const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
+
+  const DenseFfn ffn{.intermediate = read_width(config, "intermediate_size")};
+  config.only("mlp_bias", false);
+  for (const auto& each : windows) {
+    attention.window = each;
+    spec.layers.push_back({attention, ffn});
+  }
+}
+
+}  // namespace
+
+const Family qwen3_family{"qwen3", read};
+
+}  // namespace dure

@@ -1,0 +1,47 @@
+// Qwen3 mixtures (arXiv:2505.09388): Qwen3's attention, many small experts, no shared one.
+#include <algorithm>
+
+#include "model/decoder_config.h"
+#include "model/families/family.h"
+
+namespace dure {
+namespace {
+
+void read(ConfigReader& config, ModelSpec& spec) {
+  const DecoderDefaults defaults;
+  read_sizes(config, spec, defaults);
+  const int64_t layers = read_layer_count(config);
+
+  GqaSpec attention = read_attention(config, spec, defaults);
+  attention.qkv_bias = config.boolean_or("attention_bias", false);
+  attention.o_bias = attention.qkv_bias;
+  attention.qk_norm = QkNorm::per_head;
+  config.only("qkv_bias", false);
+  config.only("use_qk_norm", true);
+  // The window, where switched on, is of every layer: max_window_layers is a leftover.
+  config.ignore("max_window_layers");
+  const auto windows = read_windows(config, layers, read_switched_window(config), 0);
+
+  const std::vector<bool> sparse = read_sparse_layers(config, layers);
+  DenseFfn dense;
+  const bool any_dense = std::find(sparse.begin(), sparse.end(), false) != sparse.end();
+  if (any_dense || config.has("intermediate_size")) {
+    dense.intermediate = read_width(config, "intermediate_size");
+  }
+  MoeFfn moe = read_moe(config, "num_experts", "moe_intermediate_size", layers);
+  moe.router.normalize = config.boolean_or("norm_topk_prob", false);
+  if (config.integer_or("shared_expert_intermediate_size", 0, {0, 1 << 21}) != 0) {
+    config.fail("shared_expert_intermediate_size", "this family has no shared expert");
+  }
+
+  for (size_t i = 0; i < sparse.size(); ++i) {
+    attention.window = windows[i];
+    spec.layers.push_back({attention, sparse[i] ? FfnSpec{moe} : FfnSpec{dense}});
+  }
+}
+
+}  // namespace
+
+const Family qwen3_moe_family{"qwen3_moe", read};
+
+}  // namespace dure

@@ -1,0 +1,84 @@
+// See model_folder.h.
+#include "model/model_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace dure {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto expected = "a model is a Hugging Face folder (config.json beside *.safetensors)";
+
+// The snapshot that refs/main names, or the only one, of a hub cache folder.
+std::optional<fs::path> snapshot_of(const fs::path& folder) {
+  std::error_code status;
+  std::string commit;
+  std::ifstream(folder / "refs" / "main") >> commit;
+  const bool plain = !commit.empty() && commit.find('/') == std::string::npos;
+  if (plain && fs::is_directory(folder / "snapshots" / commit, status)) {
+    return folder / "snapshots" / commit;
+  }
+  std::vector<fs::path> snapshots;
+  for (const auto& entry : fs::directory_iterator(folder / "snapshots", status)) {
+    if (entry.is_directory(status)) snapshots.push_back(entry.path());
+  }
+  std::sort(snapshots.begin(), snapshots.end());
+  if (snapshots.empty()) return std::nullopt;
+  return snapshots.back();
+}
+
+bool has_file_ending(const fs::path& folder, std::string_view ending) {
+  std::error_code status;
+  for (const auto& entry : fs::directory_iterator(folder, status)) {
+    if (entry.path().extension() == ending) return true;
+  }
+  return false;
+}
+
+[[noreturn]] void throw_no_config(const fs::path& folder) {
+  std::error_code status;
+  if (fs::is_directory(folder / "snapshots", status)) {
+    const std::optional<fs::path> snapshot = snapshot_of(folder);
+    throw_bad_input(
+        fmt::format("{}: no config.json: this is a hub cache folder, the model is in a snapshot",
+                    folder.string()),
+        snapshot ? fmt::format("use {}", snapshot->string())
+                 : std::string("its snapshots folder is empty: download the model again"));
+  }
+  if (has_file_ending(folder, ".gguf")) {
+    throw_bad_input(fmt::format("{}: no config.json; GGUF files are not read yet", folder.string()),
+                    expected);
+  }
+  throw_bad_input(fmt::format("{}: no config.json in this folder", folder.string()), expected);
+}
+
+}  // namespace
+
+fs::path config_file_of(const fs::path& model) {
+  std::error_code status;
+  if (!fs::exists(model, status)) {
+    throw_bad_input(fmt::format("{}: no such file or folder", model.string()), expected);
+  }
+  if (fs::is_directory(model, status)) {
+    if (!fs::exists(model / "config.json", status)) throw_no_config(model);
+    return model / "config.json";
+  }
+  if (model.extension() == ".json") return model;
+  if (model.extension() == ".gguf") {
+    throw_bad_input(fmt::format("{}: GGUF files are not read yet", model.string()), expected);
+  }
+  throw_bad_input(
+      fmt::format("{}: neither a folder nor a config.json", model.string()),
+      model.extension() == ".safetensors" ? "give the folder that holds this file" : expected);
+}
+
+}  // namespace dure
