@@ -1,0 +1,122 @@
+// See compare.h.
+//
+// The bf16 tolerance. A value rounded to bf16 (8 significant bits) is off by at most u = 2^-8 of
+// itself, uniformly, so by u / sqrt(3) in the root mean square. On a token's way through one layer
+// five rows are rounded: the input of the q, k and v products, the cached k and v, the attention
+// output, and the inputs of the two feed-forward products; the head's input is one more. Roundings
+// are independent, and each disturbs a branch that is at most as large as the residual stream it is
+// added to (norms bring every branch to the same scale), so the stream's relative error is about
+//   e = u / sqrt(3) * sqrt(5 layers + 1)
+// in the root mean square, and a logit's error e * rms(logits). Errors of many logits are close to
+// a normal distribution; the largest of 10^4 to 10^6 of them lies within 5 standard deviations. One
+// factor of two is for what the model amplifies (norms of small rows, softmax slopes).
+#include "verify/compare.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dure {
+namespace {
+
+constexpr double fp32_logit_tolerance = 1e-3;
+
+bool same_route(const ExpectedPrompt& expected, int64_t top_k, const TracedSlice& got, size_t at) {
+  const auto k = static_cast<size_t>(top_k);
+  std::vector<int32_t> ids(got.expert_ids.begin() + static_cast<int64_t>(at * k),
+                           got.expert_ids.begin() + static_cast<int64_t>((at + 1) * k));
+  std::sort(ids.begin(), ids.end());  // the record is ascending
+  return std::equal(ids.begin(), ids.end(),
+                    expected.router_ids.begin() + static_cast<int64_t>(at * k));
+}
+
+// The first position whose routing went another way in some layer; all positions if none did.
+int64_t check_routes(const ExpectedPrompt& expected, int64_t top_k, const TracedSlice& got,
+                     const Tolerance& tolerance, PromptCheck* check) {
+  const auto tokens = static_cast<size_t>(expected.tokens());
+  size_t first_other = tokens;
+  check->routes = static_cast<int64_t>(expected.router_ids.size()) / std::max<int64_t>(top_k, 1);
+  if (check->routes == 0) return expected.tokens();
+  if (got.expert_ids.size() != expected.router_ids.size()) {
+    check->routes_wrong = check->routes;
+    return 0;
+  }
+  // A token that was routed another way upstream may rightly route another way later on, and so may
+  // every later token that attends to it: only positions before the first such one are held to it.
+  std::vector<bool> agrees(static_cast<size_t>(check->routes));
+  for (size_t at = 0; at < agrees.size(); ++at) {
+    agrees[at] = same_route(expected, top_k, got, at);
+    check->routes_agreed += agrees[at] ? 1 : 0;
+    if (!agrees[at] && expected.router_margin[at] <= tolerance.router) {
+      first_other = std::min(first_other, at % tokens);
+    }
+  }
+  for (size_t at = 0; at < agrees.size(); ++at) {
+    if (!agrees[at] && at % tokens < first_other) ++check->routes_wrong;
+  }
+  return static_cast<int64_t>(first_other);
+}
+
+}  // namespace
+
+double rms_of(const std::vector<float>& values) {
+  double sum = 0.0;
+  for (const float value : values) sum += double{value} * value;
+  return std::sqrt(sum / static_cast<double>(std::max<size_t>(values.size(), 1)));
+}
+
+Tolerance tolerance_for(Compute compute, const ModelSpec& spec, double logit_rms) {
+  if (compute == Compute::fp32) {
+    return {fp32_logit_tolerance, fp32_logit_tolerance, 2 * fp32_logit_tolerance};
+  }
+  constexpr double u = 1.0 / 256.0;
+  constexpr double standard_deviations = 5.0;
+  constexpr double amplification = 2.0;
+  const double e =
+      u / std::sqrt(3.0) * std::sqrt(5.0 * static_cast<double>(spec.layers.size()) + 1.0);
+  Tolerance tolerance;
+  tolerance.logit = standard_deviations * amplification * e * logit_rms;
+  // Router logits of a normed row are of order one; two of them are compared.
+  tolerance.router = standard_deviations * amplification * e * std::sqrt(2.0);
+  // Two logits, each off by at most the tolerance.
+  tolerance.greedy = 2.0 * tolerance.logit;
+  return tolerance;
+}
+
+PromptCheck compare_prefill(const ExpectedPrompt& expected, int64_t top_k, const TracedSlice& got,
+                            const Tolerance& tolerance) {
+  PromptCheck check;
+  check.name = expected.name;
+  check.tokens = expected.tokens();
+  const int64_t vocab = static_cast<int64_t>(expected.logits.size()) / expected.tokens();
+  if (got.vocab != vocab || got.logits.size() != expected.logits.size()) {
+    check.max_abs_logit_error = INFINITY;
+    return check;
+  }
+  check.positions_compared = check_routes(expected, top_k, got, tolerance, &check);
+  double sum = 0.0;
+  const int64_t count = check.positions_compared * vocab;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    double error = std::abs(double{got.logits[at]} - expected.logits[at]);
+    if (std::isnan(error)) error = INFINITY;
+    check.max_abs_logit_error = std::max(check.max_abs_logit_error, error);
+    sum += error;
+  }
+  check.mean_abs_logit_error = count > 0 ? sum / static_cast<double>(count) : 0.0;
+  return check;
+}
+
+void compare_greedy(const ExpectedPrompt& expected, const std::vector<int32_t>& tokens,
+                    const Tolerance& tolerance, PromptCheck* check) {
+  bool equal = true;
+  for (size_t i = 0; i < expected.greedy.size(); ++i) {
+    if (expected.greedy_margin[i] <= tolerance.greedy) break;
+    ++check->greedy_steps;
+    equal = equal && i < tokens.size() && tokens[i] == expected.greedy[i];
+    if (equal) ++check->greedy_matched;
+  }
+  check->passed = check->max_abs_logit_error <= tolerance.logit && check->routes_wrong == 0 &&
+                  check->greedy_matched == check->greedy_steps;
+}
+
+}  // namespace dure

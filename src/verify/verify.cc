@@ -1,0 +1,214 @@
+// See verify.h.
+#include "verify/verify.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "cost/shard.h"
+#include "group/group.h"
+#include "model/load_spec.h"
+
+namespace dure {
+namespace {
+
+constexpr int page_tokens = 16;
+
+int pages_for(int64_t tokens) {
+  return static_cast<int>((tokens + page_tokens - 1) / page_tokens);
+}
+
+// Sequences are dealt over the dp groups in turn, each with pages of its own.
+class Sequences {
+ public:
+  Sequences(const Layout& layout, int pages_each) : layout_(layout), pages_each_(pages_each) {}
+
+  Slice slice(int index, int64_t start, std::vector<int32_t> tokens, Want want) const {
+    Slice slice;
+    slice.sequence = static_cast<uint64_t>(index);
+    slice.dp = index % layout_.dp;
+    slice.start = static_cast<int32_t>(start);
+    const int first = index / layout_.dp * pages_each_;
+    const int count = pages_for(start + static_cast<int64_t>(tokens.size()));
+    for (int page = 0; page < count; ++page) slice.pages.push_back(first + page);
+    slice.tokens = std::move(tokens);
+    slice.want = want;
+    return slice;
+  }
+
+ private:
+  Layout layout_;
+  int pages_each_;
+};
+
+struct Longest {
+  int64_t prompt = 1;
+  int64_t sequence = 1;  // prompt and greedy steps
+};
+
+Longest longest_of(const Expected& expected) {
+  Longest longest;
+  for (const ExpectedPrompt& prompt : expected.prompts) {
+    longest.prompt = std::max(longest.prompt, prompt.tokens());
+    longest.sequence =
+        std::max(longest.sequence, prompt.tokens() + static_cast<int64_t>(prompt.greedy.size()));
+  }
+  return longest;
+}
+
+class Runner {
+ public:
+  Runner(const VerifyOptions& options, const Expected& expected, BlockingGroup& group)
+      : options_(options),
+        expected_(expected),
+        group_(group),
+        sequences_(options.layout, pages_for(longest_of(expected).sequence)) {}
+
+  // The prompt `which` as sequence 0 of every step, the following prompts as its neighbours. All of
+  // sequence 0's positions are traced; chunks are put together.
+  TracedSlice prefill(size_t which) {
+    TracedSlice whole;
+    const int64_t tokens = expected_.prompts[which].tokens();
+    const int64_t chunk = options_.chunk > 0 ? options_.chunk : tokens;
+    for (int64_t start = 0; start < tokens; start += chunk) {
+      Step step = next_step();
+      step.slices.push_back(piece(which, 0, start, chunk, Want::all_logits));
+      for (int other = 1; other < options_.batch; ++other) {
+        const size_t neighbour = (which + static_cast<size_t>(other)) % expected_.prompts.size();
+        const int64_t length = expected_.prompts[neighbour].tokens();
+        // A neighbour shorter than the prompt starts over: any content will do.
+        const int64_t from = start < length ? start : 0;
+        step.slices.push_back(piece(neighbour, other, from, chunk, Want::token));
+      }
+      // Other slices first in every second step: the place in the batch must not matter either.
+      if (start / chunk % 2 == 1) std::reverse(step.slices.begin(), step.slices.end());
+      StepDone done = group_.run(std::move(step));
+      for (SliceResult& result : done.slices) {
+        if (result.sequence != 0) continue;
+        append(std::move(result.trace.value()), &whole);
+        next_token_ = result.token;
+      }
+    }
+    return whole;
+  }
+
+  std::vector<int32_t> greedy(size_t which) {
+    const ExpectedPrompt& prompt = expected_.prompts[which];
+    std::vector<int32_t> tokens;
+    int64_t position = prompt.tokens();
+    while (tokens.size() < prompt.greedy.size()) {
+      tokens.push_back(next_token_);
+      if (tokens.size() == prompt.greedy.size()) break;
+      Step step = next_step();
+      step.slices.push_back(sequences_.slice(0, position++, {next_token_}, Want::token));
+      next_token_ = group_.run(std::move(step)).slices.at(0).token;
+    }
+    return tokens;
+  }
+
+ private:
+  Step next_step() {
+    Step step;
+    step.id = next_id_++;
+    return step;
+  }
+
+  Slice piece(size_t prompt, int sequence, int64_t start, int64_t chunk, Want want) const {
+    const std::vector<int32_t>& ids = expected_.prompts[prompt].input_ids;
+    const int64_t end = std::min<int64_t>(start + chunk, static_cast<int64_t>(ids.size()));
+    return sequences_.slice(sequence, start, {ids.begin() + start, ids.begin() + end}, want);
+  }
+
+  // Routes are [layers, tokens, k]: chunks interleave layer by layer.
+  static void append(TracedSlice part, TracedSlice* whole) {
+    if (whole->logits.empty()) {
+      *whole = std::move(part);
+      return;
+    }
+    const auto layers = static_cast<size_t>(whole->moe_layers);
+    const auto splice = [layers](auto& to, const auto& from) {
+      if (layers == 0) return;
+      auto merged = to;
+      merged.clear();
+      const size_t a = to.size() / layers;
+      const size_t b = from.size() / layers;
+      for (size_t layer = 0; layer < layers; ++layer) {
+        merged.insert(merged.end(), to.begin() + static_cast<int64_t>(layer * a),
+                      to.begin() + static_cast<int64_t>((layer + 1) * a));
+        merged.insert(merged.end(), from.begin() + static_cast<int64_t>(layer * b),
+                      from.begin() + static_cast<int64_t>((layer + 1) * b));
+      }
+      to = std::move(merged);
+    };
+    whole->logits.insert(whole->logits.end(), part.logits.begin(), part.logits.end());
+    splice(whole->expert_ids, part.expert_ids);
+    splice(whole->expert_weights, part.expert_weights);
+  }
+
+  const VerifyOptions& options_;
+  const Expected& expected_;
+  BlockingGroup& group_;
+  Sequences sequences_;
+  uint64_t next_id_ = 1;
+  int32_t next_token_ = -1;
+};
+
+GroupOptions group_options(const VerifyOptions& options, const Expected& expected) {
+  const Longest longest = longest_of(expected);
+  GroupOptions group;
+  group.rank_program = options.rank_program;
+  StartGroup& start = group.start;
+  start.model = std::filesystem::absolute(options.model).string();
+  start.layout = options.layout;
+  start.compute = options.compute;
+  start.kv_dtype = options.compute == Compute::fp32 ? DType::f32 : DType::bf16;
+  start.page_tokens = page_tokens;
+  start.threads = options.threads;
+  const int sequences_each = (options.batch + options.layout.dp - 1) / options.layout.dp;
+  start.pages = sequences_each * pages_for(longest.sequence);
+  const int64_t rows = options.chunk > 0 ? options.chunk : longest.prompt;
+  start.max_batch_tokens = static_cast<int32_t>(sequences_each * rows);
+  return group;
+}
+
+}  // namespace
+
+VerifyResult verify(const VerifyOptions& options,
+                    const std::function<void(const LoadProgress&)>& on_progress) {
+  const ModelSpec spec = load_spec(options.model);
+  check_layout(options.layout);
+  check_layout_for(spec, options.layout);
+  std::filesystem::path file = options.expected;
+  if (file.empty()) file = options.model / "expected.safetensors";
+  const Expected expected = read_expected(file);
+
+  BlockingGroup group(group_options(options, expected), on_progress);
+  Runner runner(options, expected, group);
+  VerifyResult result;
+  result.group = group.ready();
+  result.passed = true;
+  double rms = 0.0;
+  for (const ExpectedPrompt& prompt : expected.prompts) rms = std::max(rms, rms_of(prompt.logits));
+  result.tolerance = tolerance_for(options.compute, spec, rms);
+  if (options.tolerance > 0.0) result.tolerance.logit = options.tolerance;
+
+  XXH3_state_t* hash = XXH3_createState();
+  XXH3_64bits_reset(hash);
+  for (size_t i = 0; i < expected.prompts.size(); ++i) {
+    const TracedSlice got = runner.prefill(i);
+    XXH3_64bits_update(hash, got.logits.data(), got.logits.size() * sizeof(float));
+    PromptCheck check = compare_prefill(expected.prompts[i], expected.top_k, got, result.tolerance);
+    compare_greedy(expected.prompts[i], runner.greedy(i), result.tolerance, &check);
+    result.max_abs_logit_error = std::max(result.max_abs_logit_error, check.max_abs_logit_error);
+    result.passed = result.passed && check.passed;
+    result.prompts.push_back(std::move(check));
+  }
+  result.logits_hash = fmt::format("{:016x}", XXH3_64bits_digest(hash));
+  XXH3_freeState(hash);
+  return result;
+}
+
+}  // namespace dure

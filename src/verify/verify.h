@@ -1,0 +1,43 @@
+// `dure verify`: a checkpoint's recorded prompts through a running group, in any layout, batch
+// composition and chunking.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cluster/layout.h"
+#include "protocol/messages.h"
+#include "tensor/dtype.h"
+#include "verify/compare.h"
+
+namespace dure {
+
+struct VerifyOptions {
+  std::filesystem::path model;
+  std::filesystem::path expected;  // empty: expected.safetensors in the model's folder
+  Layout layout;
+  Compute compute = Compute::bf16;
+  int threads = 1;
+  int batch = 1;  // sequences in the step with a prompt: the others are its neighbours, repeated
+  int chunk = 0;  // prompt tokens of a step; 0: the whole prompt at once
+  double tolerance = 0.0;              // of the logits; 0: tolerance_for
+  std::filesystem::path rank_program;  // empty: beside this program
+};
+
+struct VerifyResult {
+  std::vector<PromptCheck> prompts;
+  Tolerance tolerance;
+  double max_abs_logit_error = 0.0;
+  std::string logits_hash;  // xxh3 (64 bits, hexadecimal) of all prompts' raw fp32 logits, in order
+  bool passed = false;
+  GroupReady group;
+};
+
+// Throws what reading the model or running the group throws; a mismatch is a result.
+VerifyResult verify(const VerifyOptions& options,
+                    const std::function<void(const LoadProgress&)>& on_progress = {});
+
+}  // namespace dure
