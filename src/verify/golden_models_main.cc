@@ -13,6 +13,8 @@
 
 #include "base/error.h"
 #include "cluster/this_machine.h"
+#include "cost/shard.h"
+#include "model/load_spec.h"
 #include "verify/verify.h"
 
 namespace {
@@ -33,8 +35,11 @@ std::vector<fs::path> case_folders(const fs::path& root, const std::string& only
 
 // True if the case passed.
 bool run_case(const fs::path& folder, const std::string& name, dure::VerifyOptions options) {
-  options.model = folder;
+  options.group.start.model = folder.string();
   try {
+    const dure::ModelSpec spec = dure::load_spec(folder);
+    dure::check_layout(options.group.start.layout);
+    dure::check_layout_for(spec, options.group.start.layout);
     const dure::VerifyResult result = dure::verify(options);
     int64_t steps = 0;
     int64_t matched = 0;
@@ -67,17 +72,19 @@ int main(int argc, char** argv) {
   std::string compute = std::string(dure::to_string(dure::default_compute()));
   dure::VerifyOptions options;
   app.add_option("DIR", root, "folder with case folders")->required();
-  app.add_option("--tp", options.layout.tp);
-  app.add_option("--pp", options.layout.pp);
-  app.add_option("--dp", options.layout.dp);
-  app.add_option("--ep", options.layout.ep);
+  app.add_option("--tp", options.group.start.layout.tp);
+  app.add_option("--pp", options.group.start.layout.pp);
+  app.add_option("--dp", options.group.start.layout.dp);
+  app.add_option("--ep", options.group.start.layout.ep);
   app.add_option("--compute", compute)->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_option("--batch", options.batch, "sequences in each prefill step");
   app.add_option("--chunk", options.chunk, "prompt tokens of a step, 0 for all");
   app.add_option("--only", only, "case names, with * and ?");
   CLI11_PARSE(app, argc, argv);
-  options.compute = compute == "fp32" ? dure::Compute::fp32 : dure::Compute::bf16;
-  options.threads = dure::default_threads(options.layout.world());
+  dure::StartGroup& start = options.group.start;
+  start.compute = compute == "fp32" ? dure::Compute::fp32 : dure::Compute::bf16;
+  start.kv_dtype = compute == "fp32" ? dure::DType::f32 : dure::DType::bf16;
+  start.threads = dure::default_threads(start.layout.world());
   int passed = 0;
   int failed = 0;
   try {

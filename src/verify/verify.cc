@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "cost/shard.h"
 #include "group/group.h"
 #include "model/load_spec.h"
 
@@ -65,7 +64,7 @@ class Runner {
       : options_(options),
         expected_(expected),
         group_(group),
-        sequences_(options.layout, pages_for(longest_of(expected).sequence)) {}
+        sequences_(options.group.start.layout, pages_for(longest_of(expected).sequence)) {}
 
   // The prompt `which` as sequence 0 of every step, the following prompts as its neighbours. All of
   // sequence 0's positions are traced; chunks are put together.
@@ -156,18 +155,12 @@ class Runner {
   int32_t next_token_ = -1;
 };
 
-GroupOptions group_options(const VerifyOptions& options, const Expected& expected) {
+GroupOptions sized_group(const VerifyOptions& options, const Expected& expected) {
   const Longest longest = longest_of(expected);
-  GroupOptions group;
-  group.rank_program = options.rank_program;
+  GroupOptions group = options.group;
   StartGroup& start = group.start;
-  start.model = std::filesystem::absolute(options.model).string();
-  start.layout = options.layout;
-  start.compute = options.compute;
-  start.kv_dtype = options.compute == Compute::fp32 ? DType::f32 : DType::bf16;
   start.page_tokens = page_tokens;
-  start.threads = options.threads;
-  const int sequences_each = (options.batch + options.layout.dp - 1) / options.layout.dp;
+  const int sequences_each = (options.batch + start.layout.dp - 1) / start.layout.dp;
   start.pages = sequences_each * pages_for(longest.sequence);
   const int64_t rows = options.chunk > 0 ? options.chunk : longest.prompt;
   start.max_batch_tokens = static_cast<int32_t>(sequences_each * rows);
@@ -178,21 +171,20 @@ GroupOptions group_options(const VerifyOptions& options, const Expected& expecte
 
 VerifyResult verify(const VerifyOptions& options,
                     const std::function<void(const LoadProgress&)>& on_progress) {
-  const ModelSpec spec = load_spec(options.model);
-  check_layout(options.layout);
-  check_layout_for(spec, options.layout);
+  const StartGroup& start = options.group.start;
+  const ModelSpec spec = load_spec(start.model);
   std::filesystem::path file = options.expected;
-  if (file.empty()) file = options.model / "expected.safetensors";
+  if (file.empty()) file = std::filesystem::path(start.model) / "expected.safetensors";
   const Expected expected = read_expected(file);
 
-  BlockingGroup group(group_options(options, expected), on_progress);
+  BlockingGroup group(sized_group(options, expected), on_progress);
   Runner runner(options, expected, group);
   VerifyResult result;
   result.group = group.ready();
   result.passed = true;
   double rms = 0.0;
   for (const ExpectedPrompt& prompt : expected.prompts) rms = std::max(rms, rms_of(prompt.logits));
-  result.tolerance = tolerance_for(options.compute, spec, rms);
+  result.tolerance = tolerance_for(start.compute, spec, rms);
   if (options.tolerance > 0.0) result.tolerance.logit = options.tolerance;
 
   XXH3_state_t* hash = XXH3_createState();

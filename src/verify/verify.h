@@ -8,23 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "cluster/layout.h"
+#include "group/group.h"
 #include "protocol/messages.h"
-#include "tensor/dtype.h"
 #include "verify/compare.h"
 
 namespace dure {
 
 struct VerifyOptions {
-  std::filesystem::path model;
+  GroupOptions group;              // model, layout, compute, threads; the rest is filled in
   std::filesystem::path expected;  // empty: expected.safetensors in the model's folder
-  Layout layout;
-  Compute compute = Compute::bf16;
-  int threads = 1;
-  int batch = 1;  // sequences in the step with a prompt: the others are its neighbours, repeated
-  int chunk = 0;  // prompt tokens of a step; 0: the whole prompt at once
-  double tolerance = 0.0;              // of the logits; 0: tolerance_for
-  std::filesystem::path rank_program;  // empty: beside this program
+  int batch = 1;           // sequences in the step with a prompt: its neighbours in the record
+  int chunk = 0;           // prompt tokens of a step; 0: the whole prompt at once
+  double tolerance = 0.0;  // of the logits; 0: tolerance_for
 };
 
 struct VerifyResult {

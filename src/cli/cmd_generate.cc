@@ -1,0 +1,219 @@
+// dure generate MODEL: one prompt through a group started for it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/run_flags.h"
+#include "model/load_spec.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace dure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int prefill_tokens = 512;  // of one step
+
+struct Options {
+  RunFlags run;
+  std::string prompt;
+  std::vector<int32_t> prompt_ids;
+  std::string chat;
+  int max_tokens = 256;
+  float temperature = 0.0f;
+  float top_p = 1.0f;
+  int top_k = 0;
+  float min_p = 0.0f;
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+struct Generated {
+  std::vector<int32_t> prompt;
+  std::vector<int32_t> ids;
+  std::string text;
+  std::string finish_reason = "length";
+  double load_s = 0.0;
+  double first_token_s = 0.0;
+  double decode_s = 0.0;
+};
+
+std::vector<int32_t> prompt_of(const Options& options, const ModelSpec& spec,
+                               const Tokenizer* tokenizer) {
+  std::vector<int32_t> ids = options.prompt_ids;
+  if (!options.prompt.empty()) {
+    ids = tokenizer->encode(options.prompt, {.add_special = true});
+  } else if (!options.chat.empty()) {
+    ChatRequest request;
+    request.messages = Json::array({{{"role", "user"}, {"content", options.chat}}});
+    request.add_generation_prompt = true;
+    ids = tokenizer->encode(ChatTemplate::load(options.run.model)->render(request));
+  }
+  if (ids.empty()) throw_bad_input("the prompt has no tokens");
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= spec.vocab) {
+      throw_bad_input(
+          fmt::format("--prompt-ids: {} is not in the vocabulary of {}", id, spec.vocab));
+    }
+  }
+  if (static_cast<int64_t>(ids.size()) >= spec.context) {
+    throw_bad_input(fmt::format("the prompt has {} tokens, the model's context is {}", ids.size(),
+                                spec.context),
+                    "shorten the prompt");
+  }
+  return ids;
+}
+
+class Generation {
+ public:
+  Generation(const Options& options, const ModelSpec& spec,
+             std::shared_ptr<const Tokenizer> tokenizer, BlockingGroup& group, int pages)
+      : options_(options), spec_(spec), group_(group) {
+    for (int page = 0; page < pages; ++page) pages_.push_back(page);
+    if (tokenizer) decoder_.emplace(std::move(tokenizer), true);
+  }
+
+  void run(Generated* result, size_t budget) {
+    const auto start = Clock::now();
+    const std::vector<int32_t>& prompt = result->prompt;
+    int32_t token = -1;
+    for (size_t at = 0; at < prompt.size(); at += prefill_tokens) {
+      const size_t end = std::min(prompt.size(), at + prefill_tokens);
+      token = step(
+          at,
+          {prompt.begin() + static_cast<int64_t>(at), prompt.begin() + static_cast<int64_t>(end)},
+          end == prompt.size());
+    }
+    const auto first = Clock::now();
+    while (true) {
+      if (token < 0) throw Error(ErrorCode::failed, "the model's logits are not numbers");
+      result->ids.push_back(token);
+      const auto& eos = spec_.eos_ids;
+      if (std::find(eos.begin(), eos.end(), token) != eos.end()) {
+        result->finish_reason = "stop";
+        break;
+      }
+      if (decoder_) say(decoder_->push(token), &result->text);
+      if (result->ids.size() >= budget) break;
+      token = step(prompt.size() + result->ids.size() - 1, {token}, true);
+    }
+    if (decoder_) say(decoder_->finish(), &result->text);
+    result->first_token_s = std::chrono::duration<double>(first - start).count();
+    result->decode_s = std::chrono::duration<double>(Clock::now() - first).count();
+  }
+
+ private:
+  int32_t step(size_t start, std::vector<int32_t> tokens, bool wants_token) {
+    Step step;
+    step.id = next_id_++;
+    Slice slice;
+    slice.start = static_cast<int32_t>(start);
+    slice.pages = pages_;
+    slice.tokens = std::move(tokens);
+    slice.want = wants_token ? Want::token : Want::nothing;
+    slice.sampling = {options_.temperature, options_.top_p, options_.min_p, options_.top_k,
+                      options_.seed};
+    step.slices.push_back(std::move(slice));
+    return group_.run(std::move(step)).slices.at(0).token;
+  }
+
+  void say(const std::string& text, std::string* whole) const {
+    *whole += text;
+    if (options_.json) return;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  }
+
+  const Options& options_;
+  const ModelSpec& spec_;
+  BlockingGroup& group_;
+  std::vector<int32_t> pages_;
+  std::optional<StreamDecoder> decoder_;
+  uint64_t next_id_ = 1;
+};
+
+int run(const Options& options) {
+  const int given = (options.prompt.empty() ? 0 : 1) + (options.prompt_ids.empty() ? 0 : 1) +
+                    (options.chat.empty() ? 0 : 1);
+  if (given != 1) {
+    throw_bad_input("one of --prompt, --prompt-ids and --chat says what to go on from",
+                    "for example --chat \"How many 80 GB GPUs hold 1T parameters in BF16?\"");
+  }
+  check_run_flags(options.run);
+  const ModelSpec spec = load_spec(options.run.model);
+  std::shared_ptr<const Tokenizer> tokenizer;
+  if (options.prompt_ids.empty() || std::filesystem::exists(options.run.model / "tokenizer.json")) {
+    tokenizer = Tokenizer::load(options.run.model);
+  }
+  Generated result;
+  result.prompt = prompt_of(options, spec, tokenizer.get());
+  const auto budget = static_cast<size_t>(std::min<int64_t>(
+      options.max_tokens, spec.context - static_cast<int64_t>(result.prompt.size())));
+
+  GroupOptions group_options = options.run.group_options();
+  StartGroup& start = group_options.start;
+  const auto positions = static_cast<int32_t>(result.prompt.size() + budget);
+  start.pages = (positions + start.page_tokens - 1) / start.page_tokens;
+  start.max_batch_tokens =
+      std::min<int32_t>(prefill_tokens, static_cast<int32_t>(result.prompt.size()));
+  const auto before = Clock::now();
+  std::optional<Progress> progress("loading");
+  BlockingGroup group(group_options, [&](const LoadProgress& loaded) {
+    if (progress) progress->show(loaded.bytes_done, loaded.bytes_total);
+  });
+  progress.reset();
+  result.load_s = std::chrono::duration<double>(Clock::now() - before).count();
+  Generation(options, spec, tokenizer, group, start.pages).run(&result, budget);
+
+  const double rate =
+      result.ids.size() > 1 ? static_cast<double>(result.ids.size() - 1) / result.decode_s : 0.0;
+  if (options.json) {
+    const Json json = {{"ids", result.ids},
+                       {"text", result.text},
+                       {"finish_reason", result.finish_reason},
+                       {"prompt_ids", result.prompt},
+                       {"load_s", result.load_s},
+                       {"ttft_s", result.first_token_s},
+                       {"decode_tokens_per_s", rate}};
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    if (!tokenizer) fmt::print("{}", fmt::join(result.ids, ","));
+    fmt::print("\n");
+    fmt::print(stderr, "{} tokens, first after {:.3f} s, then {:.0f} tokens/s ({})\n",
+               result.ids.size(), result.first_token_s, rate, result.finish_reason);
+  }
+  return 0;
+}
+
+RunCommand declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_run_flags(app, options->run);
+  app.add_option("--prompt", options->prompt, "text to go on from");
+  app.add_option("--prompt-ids", options->prompt_ids, "token ids to go on from: 1,2,3")
+      ->delimiter(',');
+  app.add_option("--chat", options->chat, "a user's message, rendered by the chat template");
+  app.add_option("--max-tokens", options->max_tokens)->check(CLI::Range(1, 1 << 24));
+  app.add_option("--temperature", options->temperature, "0: greedy")->check(CLI::Range(0.0, 100.0));
+  app.add_option("--top-p", options->top_p)->check(CLI::Range(1e-6, 1.0));
+  app.add_option("--top-k", options->top_k, "0: all")->check(CLI::Range(0, 1 << 30));
+  app.add_option("--min-p", options->min_p)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--seed", options->seed);
+  app.add_flag("--json", options->json);
+  app.footer("Example: dure generate models/demo-moe --tp 2 --chat \"What is a KV cache?\"");
+  return [options] { return run(*options); };
+}
+
+const RegisterCommand registered({"generate", "answer one prompt", declare});
+
+}  // namespace
+}  // namespace dure

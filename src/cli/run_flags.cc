@@ -1,0 +1,53 @@
+// See run_flags.h.
+#include "cli/run_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "cluster/this_machine.h"
+#include "cost/shard.h"
+#include "model/checkpoint.h"
+#include "model/load_spec.h"
+
+namespace dure {
+
+Compute RunFlags::chosen_compute() const {
+  if (compute == "auto") return default_compute();
+  return compute == "fp32" ? Compute::fp32 : Compute::bf16;
+}
+
+int RunFlags::chosen_threads() const {
+  return threads > 0 ? threads : default_threads(layout.layout.world());
+}
+
+GroupOptions RunFlags::group_options() const {
+  GroupOptions options;
+  options.hosts_file = hosts_file;
+  options.start.model = std::filesystem::absolute(model).string();
+  options.start.layout = layout.layout;
+  options.start.compute = chosen_compute();
+  options.start.kv_dtype = chosen_compute() == Compute::fp32 ? DType::f32 : DType::bf16;
+  options.start.threads = chosen_threads();
+  return options;
+}
+
+void add_run_flags(CLI::App& app, RunFlags& flags) {
+  app.add_option("MODEL", flags.model, "a Hugging Face folder")->required();
+  add_layout_flags(app, flags.layout);
+  app.add_option("--compute", flags.compute,
+                 "what products are made of; auto: bf16 where the CPU has it")
+      ->check(CLI::IsMember({"auto", "bf16", "fp32"}))
+      ->capture_default_str();
+  app.add_option("--threads", flags.threads, "of each rank; 0 shares out the cores")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--hosts", flags.hosts_file, "hostfile of mpirun, the first host is this one");
+}
+
+void check_run_flags(const RunFlags& flags) {
+  check_layout_flags(flags.layout);
+  const ModelSpec spec = load_spec(flags.model);
+  check_layout_for(spec, flags.layout.layout);
+  bind_inventory(spec, *CheckpointReader::open(flags.model));
+}
+
+}  // namespace dure

@@ -1,0 +1,37 @@
+// Flags of every subcommand that starts ranks on this machine: the model, its layout, how it
+// computes.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "cli/layout_flags.h"
+#include "group/group.h"
+#include "tensor/dtype.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dure {
+
+struct RunFlags {
+  std::filesystem::path model;
+  LayoutFlags layout;
+  std::string compute = "auto";
+  int threads = 0;  // of each rank; 0: the machine's cores shared out
+  std::string hosts_file;
+
+  Compute chosen_compute() const;
+  int chosen_threads() const;
+  // The options of a group for this model; the caller adds pages and batch size.
+  GroupOptions group_options() const;
+};
+
+// `flags` must outlive the parse.
+void add_run_flags(CLI::App& app, RunFlags& flags);
+
+// Layout, checkpoint and memory, all checked before any process starts.
+void check_run_flags(const RunFlags& flags);
+
+}  // namespace dure
