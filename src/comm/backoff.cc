@@ -1,0 +1,56 @@
+// See backoff.h.
+#include "comm/backoff.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace dure {
+
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
+
+WaitPolicy step_wait_policy(bool crowded) {
+  if (crowded) return {microseconds(0), microseconds(2000), microseconds(100)};
+  return {microseconds(100), microseconds(5000), microseconds(100)};
+}
+
+WaitPolicy idle_wait_policy() {
+  return {microseconds(0), microseconds(200), microseconds(1000)};
+}
+
+bool Backoff::pause(int descriptor) {
+  now_ = Clock::now();
+  const auto elapsed = now_ - start_;
+  if (elapsed < policy_.spin) return false;
+  nanoseconds nap{0};
+  if (elapsed < policy_.spin + policy_.yield) {
+    sched_yield();
+    if (descriptor < 0) return false;
+  } else {
+    nap = std::min<nanoseconds>(elapsed / 16, policy_.longest_nap);
+  }
+  const timespec time = {0, nap.count()};
+  if (descriptor < 0) {
+    nanosleep(&time, nullptr);
+    return false;
+  }
+  pollfd watched = {descriptor, POLLIN, 0};
+  return ppoll(&watched, 1, &time, nullptr) > 0;
+}
+
+int available_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  return std::max(1, CPU_COUNT(&cores));
+}
+
+void use_fine_timers() {
+  prctl(PR_SET_TIMERSLACK, 1000UL);
+}
+
+}  // namespace dure

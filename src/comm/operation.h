@@ -1,0 +1,37 @@
+// What every message between ranks says about itself, so that two ranks that have lost step with
+// each other notice at the first message and can say where each of them is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dure {
+
+enum class OpKind : uint16_t { all_reduce = 1, all_gather = 2, all_to_all = 3, stage_transfer = 4 };
+
+// 64 bytes in front of every message's data.
+struct OpHeader {
+  static constexpr uint32_t right_magic = 0x31525544;  // "DUR1"
+
+  uint32_t magic = right_magic;
+  OpKind kind = OpKind::all_reduce;
+  uint16_t round = 0;  // within the operation
+  uint64_t step = 0;
+  uint64_t number = 0;  // of the operation within the step, per communicator or pair of ranks
+  int64_t bytes = 0;    // of data
+  char what[32] = {};   // the caller's name for it, cut to fit
+
+  void name(std::string_view text);
+  bool operator==(const OpHeader&) const = default;
+};
+static_assert(sizeof(OpHeader) == 64);
+
+// "step 7, operation 12 (all-reduce of attention output, 4096 bytes)"
+std::string describe(const OpHeader& header);
+
+// Throws failed naming both ranks and where each of them is, unless the headers are the same in all
+// but the name.
+void check_same_operation(int rank, const OpHeader& mine, int peer, const OpHeader& theirs);
+
+}  // namespace dure

@@ -1,0 +1,162 @@
+// World over Open MPI: start, layout, and the ends, orderly or not. One thread calls all of it.
+#include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "comm/backoff.h"
+#include "comm/communicator.h"
+#include "comm/group_communicator.h"
+#include "comm/mailbox.h"
+#include "comm/mpi_call.h"
+
+namespace dure {
+namespace {
+
+constexpr int tp_channel = 1;
+constexpr int stage_channel = 2;
+constexpr int transfer_channel = 3;
+
+class MpiWorld final : public World {
+ public:
+  MpiWorld() {
+    check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+    sent_to_.resize(static_cast<size_t>(size_));
+    received_from_.resize(static_cast<size_t>(size_));
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  void set_layout(const Layout& layout, std::chrono::duration<double> deadline) override {
+    check_layout(layout);
+    if (layout.world() != size_) {
+      throw_bad_input(fmt::format("layout {} has {} ranks, but {} were started", to_string(layout),
+                                  layout.world(), size_));
+    }
+    DURE_CHECK(!tp_);
+    transport_.set_deadline(deadline);
+    const RankPlace place = place_of(layout, rank_);
+    std::vector<int> tp_ranks;
+    std::vector<int> stage_ranks;
+    for (int dp = 0; dp < layout.dp; ++dp) {
+      for (int tp = 0; tp < layout.tp; ++tp) {
+        const int peer = rank_of(layout, place.stage, dp, tp);
+        stage_ranks.push_back(peer);
+        if (dp == place.dp) tp_ranks.push_back(peer);
+      }
+    }
+    tp_ = std::make_unique<GroupCommunicator>(transport_, tp_channel, std::move(tp_ranks), rank_,
+                                              step_);
+    stage_ = std::make_unique<GroupCommunicator>(transport_, stage_channel, std::move(stage_ranks),
+                                                 rank_, step_);
+  }
+
+  Communicator& tp() override {
+    DURE_CHECK(tp_);
+    return *tp_;
+  }
+  Communicator& stage() override {
+    DURE_CHECK(stage_);
+    return *stage_;
+  }
+
+  void begin_step(uint64_t id) override {
+    step_ = id;
+    std::fill(sent_to_.begin(), sent_to_.end(), 0);
+    std::fill(received_from_.begin(), received_from_.end(), 0);
+    if (tp_) tp_->begin_step();
+    if (stage_) stage_->begin_step();
+  }
+
+  void send(int to, std::span<const std::byte> data, std::string_view what) override {
+    check_peer(to);
+    transport_.send_copy(transfer_channel, transfer(sent_to_, to, what), {to, data});
+  }
+
+  void receive(int from, std::span<std::byte> data, std::string_view what) override {
+    check_peer(from);
+    const Transport::Receive one[] = {{from, data}};
+    transport_.exchange(transfer_channel, transfer(received_from_, from, what), {}, one);
+  }
+
+  void post(int to, std::string message) override {
+    DURE_CHECK(to >= 0 && to < size_);
+    mailbox_.post(to, std::move(message));
+  }
+
+  std::optional<Mail> poll_mail() override { return mailbox_.poll(); }
+
+  std::optional<Mail> wait_mail(int descriptor, std::chrono::duration<double> timeout) override {
+    Backoff backoff(idle_wait_policy());
+    for (;;) {
+      if (auto mail = mailbox_.poll()) return mail;
+      if (backoff.pause(descriptor) || backoff.waited() > timeout) return mailbox_.poll();
+    }
+  }
+
+  CommCounters counters() const override { return transport_.counters(); }
+
+  [[noreturn]] void abort(int exit_code) override {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    _exit(exit_code);
+  }
+
+  void finish() override {
+    Backoff backoff(idle_wait_policy());
+    bool out = transport_.flush();
+    for (; out && !mailbox_.sent(); backoff.pause()) {
+      // Mail that still arrives now is for nobody, but must be taken for its sender to end.
+      (void)mailbox_.poll();
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
+    for (int done = 0; done == 0; backoff.pause()) {
+      (void)mailbox_.poll();
+      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    }
+    check_mpi(MPI_Finalize(), "MPI_Finalize");
+  }
+
+ private:
+  void check_peer(int peer) const { DURE_CHECK(peer >= 0 && peer < size_ && peer != rank_); }
+
+  OpHeader transfer(std::vector<uint64_t>& numbers, int peer, std::string_view what) {
+    OpHeader header;
+    header.kind = OpKind::stage_transfer;
+    header.step = step_;
+    header.number = numbers[static_cast<size_t>(peer)]++;
+    header.name(what);
+    return header;
+  }
+
+  int rank_ = 0;
+  int size_ = 1;
+  uint64_t step_ = 0;
+  Transport transport_;
+  Mailbox mailbox_;
+  std::unique_ptr<GroupCommunicator> tp_;
+  std::unique_ptr<GroupCommunicator> stage_;
+  std::vector<uint64_t> sent_to_;  // transfers in this step, per peer
+  std::vector<uint64_t> received_from_;
+};
+
+}  // namespace
+
+std::unique_ptr<World> World::start() {
+  int started = 0;
+  MPI_Initialized(&started);
+  DURE_CHECK(started == 0);
+  use_fine_timers();
+  int provided = 0;
+  check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  if (provided < MPI_THREAD_FUNNELED) {
+    throw Error(ErrorCode::failed, "this MPI library does not allow programs with threads");
+  }
+  return std::make_unique<MpiWorld>();
+}
+
+}  // namespace dure
