@@ -154,13 +154,13 @@ std::optional<ConfigReader> ConfigReader::object(std::string_view key) {
                       prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key));
 }
 
-void ConfigReader::only(std::string_view key, bool expected) {
+void ConfigReader::only_flag(std::string_view key, bool expected) {
   if (boolean_or(key, expected) != expected) {
     fail(key, fmt::format("{} is not supported for this family", !expected));
   }
 }
 
-void ConfigReader::only(std::string_view key, std::string_view expected) {
+void ConfigReader::only_text(std::string_view key, std::string_view expected) {
   const std::string value = text_or(key, std::string(expected));
   if (value != expected) {
     fail(key, fmt::format("\"{:.60}\" is not supported, only \"{}\"", value, expected));

@@ -44,8 +44,8 @@ class ConfigReader {
   std::optional<ConfigReader> object(std::string_view key);
 
   // Refuses any value but `expected`; absent is as good.
-  void only(std::string_view key, bool expected);
-  void only(std::string_view key, std::string_view expected);
+  void only_flag(std::string_view key, bool expected);
+  void only_text(std::string_view key, std::string_view expected);
   void refuse(std::string_view key, std::string_view reason);  // unless absent or null
 
   void ignore(std::string_view key);

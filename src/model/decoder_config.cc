@@ -57,7 +57,7 @@ void read_sizes(ConfigReader& config, ModelSpec& spec, const DecoderDefaults& de
   spec.tied_embeddings = config.boolean_or("tie_word_embeddings", false);
   spec.dtype = read_dtype(config);
   spec.eos_ids = config.integer_or_list("eos_token_id", token_range, 64);
-  config.only("hidden_act", "silu");
+  config.only_text("hidden_act", "silu");
 }
 
 int64_t read_layer_count(ConfigReader& config) {

@@ -14,8 +14,8 @@ void read(ConfigReader& config, ModelSpec& spec) {
   const int64_t layers = read_layer_count(config);
 
   GqaSpec attention = read_attention(config, spec, defaults);
-  config.only("attention_bias", false);
-  config.only("mlp_bias", false);
+  config.only_flag("attention_bias", false);
+  config.only_flag("mlp_bias", false);
   std::optional<int64_t> window;
   if (config.has("sliding_window") || !config.mentions("sliding_window")) {
     window = config.integer_or("sliding_window", default_window, {1, int64_t{1} << 30});

@@ -12,7 +12,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   const int64_t layers = read_layer_count(config);
 
   GqaSpec attention = read_attention(config, spec, defaults);
-  config.only("attention_bias", false);
+  config.only_flag("attention_bias", false);
   if (config.has("sliding_window")) {
     attention.window = config.integer("sliding_window", {1, int64_t{1} << 30});
   }

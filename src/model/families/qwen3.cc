@@ -18,7 +18,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
 
   const DenseFfn ffn{.intermediate = read_width(config, "intermediate_size")};
-  config.only("mlp_bias", false);
+  config.only_flag("mlp_bias", false);
   for (const auto& each : windows) {
     attention.window = each;
     spec.layers.push_back({attention, ffn});

@@ -16,8 +16,8 @@ void read(ConfigReader& config, ModelSpec& spec) {
   attention.qkv_bias = config.boolean_or("attention_bias", false);
   attention.o_bias = attention.qkv_bias;
   attention.qk_norm = QkNorm::per_head;
-  config.only("qkv_bias", false);
-  config.only("use_qk_norm", true);
+  config.only_flag("qkv_bias", false);
+  config.only_flag("use_qk_norm", true);
   // The window, where switched on, is of every layer: max_window_layers is a leftover.
   config.ignore("max_window_layers");
   const auto windows = read_windows(config, layers, read_switched_window(config), 0);
