@@ -13,8 +13,8 @@ struct ApiError {
   int status = 400;
   std::string message;
   std::string type = "invalid_request_error";
-  std::string param{};      // the field at fault; empty: null
-  std::string code{};       // "model_not_found"; empty: null
+  std::string param{};    // the field at fault; empty: null
+  std::string code{};     // "model_not_found"; empty: null
   int retry_after_s = 0;  // 0: no Retry-After header
 };
 

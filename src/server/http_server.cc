@@ -49,7 +49,9 @@ tcp::endpoint resolve(asio::io_context& io, const HttpOptions& options) {
 
 struct HttpServer::Impl {
   Impl(const HttpOptions& options, HttpHandler handler)
-      : context(std::make_shared<ConnectionContext>()), acceptor(asio::make_strand(io)), guard(io.get_executor()) {
+      : context(std::make_shared<ConnectionContext>()),
+        acceptor(asio::make_strand(io)),
+        guard(io.get_executor()) {
     context->options = options;
     context->handler = std::move(handler);
   }

@@ -1,0 +1,104 @@
+// The engine as the other threads see it: admission, status, waiting.
+#include "server/engine_loop.h"
+
+#include <fmt/format.h>
+
+#include "server/engine_thread.h"
+
+namespace dure {
+
+EngineLoop::EngineLoop(EngineOptions options, std::shared_ptr<const Tokenizer> tokenizer,
+                       GroupFactory factory)
+    : thread_(
+          std::make_unique<Thread>(std::move(options), std::move(tokenizer), std::move(factory))) {}
+
+EngineLoop::~EngineLoop() {
+  stop_now();
+}
+
+std::vector<uint64_t> EngineLoop::submit(std::vector<Generation> generations) {
+  return thread_->submit(std::move(generations));
+}
+
+void EngineLoop::cancel(std::span<const uint64_t> ids) {
+  thread_->post(Thread::Cancel{{ids.begin(), ids.end()}});
+}
+
+EngineStatus EngineLoop::status() const {
+  return thread_->status();
+}
+
+void EngineLoop::ask_stats(std::function<void(std::optional<GroupStats>)> answer) {
+  thread_->post(Thread::AskStatsFor{std::move(answer)});
+}
+
+GroupReady EngineLoop::wait_ready() {
+  return thread_->wait_ready();
+}
+
+void EngineLoop::drain(std::chrono::milliseconds at_most) {
+  thread_->refusing = true;
+  thread_->post(Thread::Stop{Thread::Clock::now() + at_most, true});
+}
+
+void EngineLoop::stop_now() {
+  thread_->refusing = true;
+  thread_->post(Thread::Stop{Thread::Clock::now(), false});
+}
+
+void EngineLoop::wait_stopped() {
+  thread_->wait_stopped();
+}
+
+std::vector<uint64_t> EngineLoop::Thread::submit(std::vector<Generation> generations) {
+  if (refusing) throw Error(ErrorCode::unavailable, "the server is shutting down");
+  {
+    const std::lock_guard lock(mutex_);
+    if (status_.state != GroupState::ready) {
+      throw Error(ErrorCode::unavailable,
+                  status_.state == GroupState::loading
+                      ? "the model is loading"
+                      : fmt::format("the model's ranks are {}: {}", to_string(status_.state),
+                                    status_.last_error));
+    }
+  }
+  const auto count = static_cast<int>(generations.size());
+  if (admitted_.fetch_add(count) + count > options_.max_requests) {
+    admitted_ -= count;
+    throw Error(ErrorCode::overloaded,
+                fmt::format("{} requests are running or waiting, and no more are taken",
+                            options_.max_requests),
+                "try again later");
+  }
+  std::vector<uint64_t> ids;
+  for (Generation& generation : generations) {
+    ids.push_back(next_id_++);
+    post(Submit{ids.back(), std::make_shared<Generation>(std::move(generation))});
+  }
+  return ids;
+}
+
+EngineStatus EngineLoop::Thread::status() const {
+  const std::lock_guard lock(mutex_);
+  EngineStatus status = status_;
+  if (step_out_) {
+    status.stalled_s = std::chrono::duration<double>(Clock::now() - progress_at_).count();
+  }
+  return status;
+}
+
+GroupReady EngineLoop::Thread::wait_ready() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    return stopped_ || status_.state == GroupState::ready || status_.state == GroupState::failed;
+  });
+  if (status_.state == GroupState::ready && !stopped_) return *status_.ready;
+  throw last_error_;
+}
+
+void EngineLoop::Thread::wait_stopped() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopped_; });
+}
+
+}  // namespace dure

@@ -1,0 +1,132 @@
+// The engine's thread: one round takes the mail, restarts what is due, and sends the steps that
+// there is room for.
+#include "server/engine_thread.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dure {
+namespace {
+
+constexpr auto stats_wait = std::chrono::seconds(1);
+
+}  // namespace
+
+EngineLoop::Thread::Thread(EngineOptions options, std::shared_ptr<const Tokenizer> tokenizer,
+                           GroupFactory factory)
+    : options_(std::move(options)),
+      supervisor_(
+          std::move(factory), [this](GroupEvent event) { post(std::move(event)); },
+          options_.restart),
+      scheduler_(options_.schedule),
+      live_(std::move(tokenizer)) {
+  thread_ = std::thread([this] { run(); });
+}
+
+EngineLoop::Thread::~Thread() {
+  thread_.join();
+}
+
+void EngineLoop::Thread::run() {
+  supervisor_.start(Clock::now());
+  for (;;) {
+    publish();
+    for (Mail& mail : mailbox_.take(next_wakeup())) {
+      std::visit([this](auto& what) { handle(what); }, mail);
+    }
+    supervisor_.tick(Clock::now());
+    check_timeouts();
+    if (stop_if_drained()) return;
+    send_steps();
+  }
+}
+
+EngineLoop::Thread::Clock::time_point EngineLoop::Thread::next_wakeup() const {
+  // Far, but not the clock's end: some waits add to it.
+  auto wakeup = std::min(Clock::now() + std::chrono::hours(1), supervisor_.next_tick());
+  if (!sent_.empty()) wakeup = std::min(wakeup, last_progress_ + options_.step_timeout);
+  if (!stats_answers_.empty()) wakeup = std::min(wakeup, stats_deadline_);
+  if (stop_) wakeup = std::min(wakeup, stop_->when_latest);
+  return wakeup;
+}
+
+void EngineLoop::Thread::handle(Submit& mail) {
+  const Generation& generation = *mail.generation;
+  live_.add(mail.id, generation);
+  try {
+    if (supervisor_.state() != GroupState::ready) {
+      throw Error(ErrorCode::unavailable,
+                  fmt::format("the model's ranks are {}", to_string(supervisor_.state())));
+    }
+    SequenceRequest request;
+    request.id = mail.id;
+    request.prompt = generation.prompt;
+    request.max_tokens = generation.max_tokens;
+    request.stop_ids = generation.stop_ids;
+    scheduler_.submit(std::move(request));
+  } catch (const Error& error) {
+    live_.fail(mail.id, error);
+    --admitted_;
+  }
+}
+
+void EngineLoop::Thread::handle(Cancel& mail) {
+  for (const uint64_t id : mail.ids) {
+    if (!live_.cancel(id)) continue;
+    scheduler_.cancel(id);
+    --admitted_;
+  }
+}
+
+void EngineLoop::Thread::handle(AskStatsFor& mail) {
+  if (supervisor_.state() != GroupState::ready) return mail.answer(std::nullopt);
+  stats_answers_.push_back(std::move(mail.answer));
+  if (stats_answers_.size() > 1) return;  // one question is out already
+  stats_deadline_ = Clock::now() + stats_wait;
+  supervisor_.send(AskStats{});
+}
+
+void EngineLoop::Thread::handle(Stop& mail) {
+  if (!stop_ || mail.when_latest < stop_->when_latest) stop_ = mail;
+}
+
+void EngineLoop::Thread::answer_stats(const std::optional<GroupStats>& stats) {
+  for (const StatsAnswer& answer : std::exchange(stats_answers_, {})) answer(stats);
+}
+
+bool EngineLoop::Thread::stop_if_drained() {
+  if (!stop_ || (live_.size() > 0 && Clock::now() < stop_->when_latest)) return false;
+  live_.fail_all(Error(ErrorCode::unavailable, "the server is shutting down"));
+  answer_stats(std::nullopt);
+  supervisor_.stop(stop_->orderly);
+  const std::lock_guard lock(mutex_);
+  status_.state = GroupState::stopping;
+  last_error_ = Error(ErrorCode::unavailable, "the server was stopped while the model was loading");
+  stopped_ = true;
+  changed_.notify_all();
+  return true;
+}
+
+void EngineLoop::Thread::publish() {
+  const std::lock_guard lock(mutex_);
+  const bool news = status_.state != supervisor_.state() ||
+                    status_.last_error != supervisor_.last_error().message();
+  status_.state = supervisor_.state();
+  status_.restarts = supervisor_.restarts();
+  if (news) {
+    status_.ready = ready_;
+    last_error_ = supervisor_.last_error();
+    status_.last_error = last_error_.message();
+  }
+  status_.running = scheduler_.running();
+  status_.waiting = scheduler_.waiting();
+  status_.held_pages = scheduler_.held_pages();
+  status_.total_pages = int64_t{options_.schedule.dp} * options_.schedule.pages;
+  status_.counts = live_.counts();
+  step_out_ = !sent_.empty();
+  progress_at_ = last_progress_;
+  if (news) changed_.notify_all();
+}
+
+}  // namespace dure

@@ -1,0 +1,101 @@
+// What EngineLoop runs; private to it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "server/engine_loop.h"
+#include "server/mailbox.h"
+
+namespace dure {
+
+class EngineLoop::Thread {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using StatsAnswer = std::function<void(std::optional<GroupStats>)>;
+
+  struct Submit {
+    uint64_t id = 0;
+    std::shared_ptr<Generation> generation;
+  };
+  struct Cancel {
+    std::vector<uint64_t> ids;
+  };
+  struct AskStatsFor {
+    StatsAnswer answer;
+  };
+  struct Stop {
+    Clock::time_point when_latest;
+    bool orderly = true;
+  };
+  using Mail = std::variant<Submit, Cancel, AskStatsFor, Stop, GroupEvent>;
+
+  Thread(EngineOptions options, std::shared_ptr<const Tokenizer> tokenizer, GroupFactory factory);
+  ~Thread();
+
+  std::vector<uint64_t> submit(std::vector<Generation> generations);
+  void post(Mail mail) { mailbox_.post(std::move(mail)); }
+  EngineStatus status() const;
+  GroupReady wait_ready();
+  void wait_stopped();
+
+  std::atomic<bool> refusing{false};  // draining: nothing new
+
+ private:
+  struct SentStep {
+    uint64_t id = 0;
+    std::vector<uint64_t> sequences;
+    std::vector<bool> wants_token;
+  };
+
+  void run();
+  Clock::time_point next_wakeup() const;
+  void handle(Submit& mail);
+  void handle(Cancel& mail);
+  void handle(AskStatsFor& mail);
+  void handle(Stop& mail);
+  void handle(GroupEvent& mail);
+  void on(const LoadProgress& progress);
+  void on(const GroupReady& ready);
+  void on(const StepDone& step);
+  void on(const GroupStats& stats);
+  void on(const GroupFailed& failure);
+  void group_died(const Error& error);
+  void send_steps();
+  void check_timeouts();
+  bool stop_if_drained();
+  void answer_stats(const std::optional<GroupStats>& stats);
+  void publish();
+
+  const EngineOptions options_;
+  Mailbox<Mail> mailbox_;
+  std::atomic<uint64_t> next_id_{1};
+  std::atomic<int> admitted_{0};  // submitted and not ended
+
+  // The engine thread's own.
+  Supervisor supervisor_;
+  Scheduler scheduler_;
+  LiveRequests live_;
+  std::deque<SentStep> sent_;
+  Clock::time_point last_progress_{};
+  std::vector<StatsAnswer> stats_answers_;
+  Clock::time_point stats_deadline_{};
+  std::optional<Stop> stop_;
+  std::optional<GroupReady> ready_;
+
+  // Shared.
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  EngineStatus status_;
+  Clock::time_point progress_at_{};
+  bool step_out_ = false;
+  Error last_error_{ErrorCode::unavailable, ""};
+  bool stopped_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace dure

@@ -1,0 +1,33 @@
+// See served_model.h.
+#include "server/served_model.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "server/fields.h"
+
+namespace dure {
+
+SamplingDefaults read_sampling_defaults(const std::filesystem::path& folder) {
+  SamplingDefaults defaults;
+  const std::filesystem::path file = folder / "generation_config.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return defaults;
+  const Json config = read_json_file(file, size_t{1} << 20);
+  Fields fields(config, file.string());
+  defaults.temperature = fields.number("temperature", 0.0, 100.0).value_or(1.0);
+  defaults.top_p = fields.number("top_p", 0.0, 1.0).value_or(1.0);
+  if (defaults.top_p == 0.0) defaults.top_p = 1.0;
+  defaults.min_p = fields.number("min_p", 0.0, 1.0).value_or(0.0);
+  defaults.top_k = static_cast<int32_t>(
+      std::max<int64_t>(0, fields.integer("top_k", -1, INT32_MAX).value_or(0)));
+  if (fields.boolean("do_sample") == false) defaults.temperature = 0.0;
+  return defaults;
+}
+
+bool ServedModel::answers_to(const std::string& name) const {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace dure
