@@ -273,6 +273,7 @@ int run_rank(World& world, const std::filesystem::path& front) {
     std::fprintf(stderr, "rank %d: error: %s\n", world.rank(), error.what());
   }
   world.abort(3);
+  return 3;
 }
 
 }  // namespace dure
