@@ -1,0 +1,57 @@
+// The one kernel that needs AVX512_BF16: products of bf16 pairs with vdpbf16ps, which adds two
+// products to an fp32 sum per lane and instruction. Compiled with those flags; see kernel_table.h
+// for what must not be included here.
+#include "kernels/cpu/vector/lanes_avx512.h"
+//
+#include "kernels/cpu/vector/kernel_table.h"
+#include "kernels/cpu/vector/tree_lanes.h"
+
+namespace dure {
+namespace {
+
+// 12 rows x 32 outputs fill 24 of the 32 registers with sums; each step loads two registers of
+// weights, and broadcasts one pair of x per row.
+template <int R>
+void multiply_pairs(const MatmulTile& tile) {
+  const char* weights = static_cast<const char*>(tile.weights);
+  const uint32_t* x = static_cast<const uint32_t*>(tile.x);
+  const char* prefetch = tile.prefetch;
+  Lanes acc[R * 2];
+  for (int i = 0; i < R * 2; ++i) acc[i] = zero();
+  for (int32_t s = 0; s < tile.segment_count; ++s) {
+    for (int i = 0; i < R * 2; ++i) acc[i] = zero();
+    for (int64_t step = 0; step < tile.segments[s]; ++step) {
+      __builtin_prefetch(prefetch);
+      __builtin_prefetch(prefetch + 64);
+      const __m512bh left = (__m512bh)_mm512_loadu_si512(weights);
+      const __m512bh right = (__m512bh)_mm512_loadu_si512(weights + 64);
+      for (int r = 0; r < R; ++r) {
+        const __m512bh pair = (__m512bh)_mm512_set1_epi32(static_cast<int>(x[r]));
+        acc[r * 2].v = _mm512_dpbf16_ps(acc[r * 2].v, pair, left);
+        acc[r * 2 + 1].v = _mm512_dpbf16_ps(acc[r * 2 + 1].v, pair, right);
+      }
+      weights += 128;
+      x += R;
+      prefetch += tile.prefetch_step;
+    }
+    add_segment(acc, tile.tree, s, tile.segment_count);
+  }
+  for (int r = 0; r < R; ++r) {
+    store(tile.out + r * 32, acc[r * 2]);
+    store(tile.out + r * 32 + 16, acc[r * 2 + 1]);
+  }
+}
+
+template <int R = register_rows>
+void multiply(const MatmulTile& tile) {
+  if (tile.rows == R) return multiply_pairs<R>(tile);
+  if constexpr (R > 1) multiply<R - 1>(tile);
+}
+
+}  // namespace
+
+void avx512_bf16_matmul(const MatmulTile& tile) {
+  multiply(tile);
+}
+
+}  // namespace dure

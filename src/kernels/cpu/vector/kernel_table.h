@@ -1,0 +1,114 @@
+// What one instruction set offers to the vector backend: plain functions on plain structs, so that
+// files compiled for that instruction set share no template or inline function with the rest of the
+// program (the linker keeps one copy of those, and it might be the one that other CPUs cannot run).
+// Work is split over threads by the caller; each function runs on one thread.
+#pragma once
+
+#include <cstdint>
+
+namespace dure {
+
+inline constexpr int most_tile_rows = 12;       // rows of a register tile
+inline constexpr int most_attention_rows = 16;  // (row, head) pairs that share one pass over keys
+inline constexpr int element_types = 3;         // indexed by DType: f32, bf16, f16
+
+// out[rows, 32] = x · one panel of weights. A step is one unit of the packed layout: one input, or
+// a pair of them for bf16.
+struct MatmulTile {
+  const void* weights = nullptr;      // [steps][32][unit], segment after segment
+  const void* x = nullptr;            // [inputs of x, see below][rows]
+  const int64_t* segments = nullptr;  // steps of each segment
+  int32_t segment_count = 0;
+  int32_t rows = 0;                // 1 .. most rows of the table
+  float* out = nullptr;            // [rows][32]
+  float* tree = nullptr;           // scratch [levels][rows][32]; levels > log2(segment_count)
+  const char* prefetch = nullptr;  // where the weights that come next are; a hint
+  int64_t prefetch_step = 0;       // bytes to move on after each step
+};
+
+// Rows of x on their way into a tile: [k] each, padded with zeros to whole steps in each segment.
+struct PackTile {
+  const float* const* x = nullptr;  // [rows]
+  const int64_t* inputs = nullptr;  // inputs of each segment
+  int32_t segment_count = 0;
+  int32_t rows = 0;
+  int32_t unit = 1;  // inputs that make one step
+  void* out = nullptr;
+};
+
+// Queries of up to most_attention_rows (row, head) pairs that read the same kv head of the same
+// sequence. Entries of one row lie together.
+struct AttentionTile {
+  const float* const* q = nullptr;  // [entries]: [head_dim]
+  float* const* out = nullptr;      // [entries]: [head_dim]
+  const int64_t* begin = nullptr;   // [entries]: first key seen
+  const int64_t* end = nullptr;     // [entries]: one past the last key seen; begin < end
+  int32_t entries = 0;
+  const char* k = nullptr;         // page 0, this kv head: [head_dim][page_tokens]
+  const char* v = nullptr;         // page 0, this kv head: [page_tokens][head_dim]
+  int64_t page_bytes = 0;          // from one page to the next
+  const int32_t* pages = nullptr;  // page of each block of positions
+  int64_t page_tokens = 0;
+  int64_t head_dim = 0;
+  float scale = 1.0f;
+  float* scratch = nullptr;  // attention_scratch() floats, aligned to 64 bytes
+};
+
+static constexpr int64_t round_up_lanes(int64_t count) {
+  return (count + 15) / 16 * 16;
+}
+
+struct KernelTable {
+  const char* name = "";
+  int tile_rows = 0;  // rows of the largest tile
+
+  // fp32 products: x in fp32, one input after another; by type of the weights.
+  void (*matmul_fp32[element_types])(const MatmulTile&) = {};
+  // Products of pairs in bf16 hardware (dpbf16ps): x as pairs of bf16. Null if there is none; bf16
+  // computation then rounds x to bf16 and uses matmul_fp32.
+  void (*matmul_bf16)(const MatmulTile&) = nullptr;
+  void (*pack_fp32)(const PackTile&) = nullptr;     // out: fp32
+  void (*pack_rounded)(const PackTile&) = nullptr;  // out: fp32, rounded to bf16
+  void (*pack_bf16)(const PackTile&) = nullptr;     // out: pairs of bf16; unit is 2
+
+  // Epilogues from tiles [rows][32] to `columns` outputs of rows `stride` apart; bias may be null.
+  void (*finish_plain)(const float* tile, int32_t rows, int32_t columns, const float* bias,
+                       float* out, int64_t stride) = nullptr;
+  void (*finish_swiglu)(const float* gate, const float* up, int32_t rows, int32_t columns,
+                        const float* gate_bias, const float* up_bias, float* out,
+                        int64_t stride) = nullptr;
+
+  void (*attention[element_types])(const AttentionTile&) = {};
+
+  float (*sum_squares)(const float* x, int64_t width) = nullptr;
+  // out = x * factor * w
+  void (*scale_row)(const float* x, int64_t width, float factor, const float* w,
+                    float* out) = nullptr;
+  // Rotates pairs (x[i], x[i + half]), i in [0, half).
+  void (*rope_head)(float* x, int64_t half, const float* cos, const float* sin) = nullptr;
+  void (*widen[element_types])(const void* from, int64_t count, float* out) = {};
+  // x *= 1 / (1 + exp(-gate))
+  void (*scale_by_sigmoid)(float* x, float gate, int64_t width) = nullptr;
+  // weights[i] = exp(x[ids[i]] - largest) / (sum of exp(x - largest) over count)
+  void (*softmax_of)(const float* x, int64_t count, float largest, const int32_t* ids, int64_t k,
+                     float* weights) = nullptr;
+  // out[0, width) = sum over slots, in order, of weights[s] * (binary tree over `parts` of
+  // partial[where[s * parts + p]]); rows of partial are `stride` apart.
+  void (*combine)(const float* partial, int64_t stride, const int32_t* where, const float* weights,
+                  int64_t slots, int64_t parts, int64_t width, float* out) = nullptr;
+  // exp of `count` numbers; for tests of its error bound.
+  void (*exp)(const float* x, int64_t count, float* out) = nullptr;
+};
+
+// Compiled always; to be called only where the CPU has the instructions.
+const KernelTable& avx2_kernels();           // AVX2, FMA, F16C
+const KernelTable& avx512_kernels();         // AVX-512 F, BW, DQ, VL
+void avx512_bf16_matmul(const MatmulTile&);  // and AVX512_BF16
+
+// Floats of AttentionTile::scratch.
+static constexpr int64_t attention_scratch(int64_t page_tokens, int64_t head_dim) {
+  return most_attention_rows *
+         (round_up_lanes(head_dim) * 2 + round_up_lanes(page_tokens) + 16 /* sums */ + 16);
+}
+
+}  // namespace dure

@@ -1,0 +1,141 @@
+// Lanes: 16 floats in one AVX-512 register. The same names as in lanes_avx2.h; the kernels are
+// written once over them. Included by one file only.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace dure {
+namespace {
+
+struct Lanes {
+  __m512 v;
+};
+
+constexpr int lanes_at_once = 2;  // Lanes of one panel that a register tile spans
+constexpr int register_rows = 12;
+constexpr int register_entries = 8;  // of attention
+
+inline __mmask16 first_lanes(int64_t n) {
+  return static_cast<__mmask16>(n >= 16 ? 0xffffu : (1u << n) - 1u);
+}
+
+inline Lanes zero() {
+  return {_mm512_setzero_ps()};
+}
+inline Lanes all(float x) {
+  return {_mm512_set1_ps(x)};
+}
+inline Lanes load(const float* p) {
+  return {_mm512_loadu_ps(p)};
+}
+inline void store(float* p, Lanes a) {
+  _mm512_storeu_ps(p, a.v);
+}
+// The first n lanes (1..16); the others read as zeros and are not touched.
+inline Lanes load_first(const float* p, int64_t n) {
+  return {_mm512_maskz_loadu_ps(first_lanes(n), p)};
+}
+inline void store_first(float* p, int64_t n, Lanes a) {
+  _mm512_mask_storeu_ps(p, first_lanes(n), a.v);
+}
+
+inline Lanes operator+(Lanes a, Lanes b) {
+  return {_mm512_add_ps(a.v, b.v)};
+}
+inline Lanes operator-(Lanes a, Lanes b) {
+  return {_mm512_sub_ps(a.v, b.v)};
+}
+inline Lanes operator*(Lanes a, Lanes b) {
+  return {_mm512_mul_ps(a.v, b.v)};
+}
+inline Lanes operator/(Lanes a, Lanes b) {
+  return {_mm512_div_ps(a.v, b.v)};
+}
+inline Lanes fma(Lanes a, Lanes b, Lanes c) {
+  return {_mm512_fmadd_ps(a.v, b.v, c.v)};
+}
+// a * b - c
+inline Lanes fms(Lanes a, Lanes b, Lanes c) {
+  return {_mm512_fmsub_ps(a.v, b.v, c.v)};
+}
+// The second if either is NaN.
+inline Lanes max(Lanes a, Lanes b) {
+  return {_mm512_max_ps(a.v, b.v)};
+}
+inline Lanes min(Lanes a, Lanes b) {
+  return {_mm512_min_ps(a.v, b.v)};
+}
+inline Lanes round_to_even(Lanes a) {
+  return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+// a * 2^n for whole n in [-252, 252], in two steps, so that results below the normal range round
+// once more at most.
+inline Lanes scale_by_power(Lanes a, Lanes n) {
+  const __m512i whole = _mm512_cvtps_epi32(n.v);
+  const __m512i half = _mm512_srai_epi32(whole, 1);
+  const __m512i bias = _mm512_set1_epi32(127);
+  const auto power = [&](__m512i e) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(e, bias), 23));
+  };
+  return {_mm512_mul_ps(_mm512_mul_ps(a.v, power(half)), power(_mm512_sub_epi32(whole, half)))};
+}
+// a in lanes [begin, end), else b.
+inline Lanes keep_between(Lanes a, int64_t begin, int64_t end, Lanes b) {
+  const __mmask16 mask =
+      static_cast<__mmask16>(first_lanes(end < 0 ? 0 : end) & ~first_lanes(begin < 0 ? 0 : begin));
+  return {_mm512_mask_blend_ps(mask, b.v, a.v)};
+}
+
+inline Lanes widen_bf16(__m256i bits) {
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
+}
+inline Lanes load_bf16(const uint16_t* p) {
+  return widen_bf16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline Lanes load_bf16_first(const uint16_t* p, int64_t n) {
+  return widen_bf16(_mm256_maskz_loadu_epi16(first_lanes(n), p));
+}
+inline Lanes load_f16(const uint16_t* p) {
+  return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+}
+inline Lanes load_f16_first(const uint16_t* p, int64_t n) {
+  return {_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_lanes(n), p))};
+}
+
+// 16 pairs of bf16 numbers, taken apart.
+struct Pairs {
+  __m512i bits;
+};
+inline Pairs load_pairs(const void* p) {
+  return {_mm512_loadu_si512(p)};
+}
+inline Lanes pair_first(Pairs a) {
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(a.bits, 16))};
+}
+inline Lanes pair_second(Pairs a) {
+  const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+  return {_mm512_castsi512_ps(_mm512_and_si512(a.bits, high))};
+}
+
+// Rounded to bf16 (nearest even, NaN stays NaN), as the upper halves of 32-bit lanes.
+inline __m512i rounded_bits(Lanes a) {
+  const __m512i bits = _mm512_castps_si512(a.v);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+  const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+  const __mmask16 nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
+  return _mm512_mask_mov_epi32(rounded, nan, quiet);
+}
+inline Lanes round_to_bf16(Lanes a) {
+  const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+  return {_mm512_castsi512_ps(_mm512_and_si512(rounded_bits(a), high))};
+}
+inline void store_bf16(uint16_t* p, Lanes a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded_bits(a), 16)));
+}
+
+}  // namespace
+}  // namespace dure

@@ -1,0 +1,76 @@
+// exp, sums and loads by type over Lanes. Include after one lanes_*.h.
+#pragma once
+
+namespace dure {
+namespace {
+
+// e^x with a relative error below 2^-22 (2 units in the last place) where the result is normal, and
+// an absolute error below 2^-148 where it is not; +inf above 88.73, 0 below -104, NaN for NaN;
+// exp(0) = 1.
+//
+// x = n ln2 + r with |r| <= ln2 / 2, e^r by its Taylor polynomial of degree 7, whose remainder is
+// at most r^8 / 8! * sqrt(2) < 2^-27. Sources of error relative to e^r, in units of 2^-24: the
+// remainder 1/8; the last fma 1.42 (half a unit of a result in [0.707, 1.42)); the rounding of the
+// inner Horner value, which enters as r * p with |r p| < 0.42, less than 0.6; r itself: n *
+// ln2_high is exact (9 + 8 bits) and its difference to x too (Sterbenz), ln2_low is good to 2^-24 *
+// 2^-12 and the last step rounds r by at most 2^-26: 0.3. Sum below 2.5 = 2^-22.6. The scaling is
+// exact for normal results.
+inline Lanes exp(Lanes x) {
+  x = min(all(89.0f), max(all(-104.0f), x));
+  const Lanes n = round_to_even(x * all(1.44269504f));
+  Lanes r = fma(n, all(-0.693359375f), x);  // ln2_high = 355 / 512
+  r = fma(n, all(2.12194440e-4f), r);       // ln2_low = ln2 - ln2_high
+  Lanes p = fma(all(1.0f / 5040), r, all(1.0f / 720));
+  p = fma(p, r, all(1.0f / 120));
+  p = fma(p, r, all(1.0f / 24));
+  p = fma(p, r, all(1.0f / 6));
+  p = fma(p, r, all(0.5f));
+  p = fma(p, r, all(1.0f));
+  p = fma(p, r, all(1.0f));
+  return scale_by_power(p, n);
+}
+
+inline Lanes sigmoid(Lanes x) {
+  return all(1.0f) / (all(1.0f) + exp(zero() - x));
+}
+inline Lanes silu(Lanes x) {
+  return x / (all(1.0f) + exp(zero() - x));
+}
+
+// The sum of all lanes in the order of sum_order.h.
+inline float sum_of(Lanes x) {
+  alignas(64) float lanes[16];
+  store(lanes, x);
+  for (int half = 8; half >= 1; half /= 2)
+    for (int j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  return lanes[0];
+}
+
+inline float largest_of(Lanes x) {
+  alignas(64) float lanes[16];
+  store(lanes, x);
+  for (int half = 8; half >= 1; half /= 2)
+    for (int j = 0; j < half; ++j)
+      lanes[j] = lanes[j] < lanes[j + half] ? lanes[j + half] : lanes[j];
+  return lanes[0];
+}
+
+// 16 elements of a stored type, and the first n of them.
+struct F32 {
+  using Stored = float;
+  static Lanes load(const float* p) { return dure::load(p); }
+  static Lanes load_first(const float* p, int64_t n) { return dure::load_first(p, n); }
+};
+struct Bf16 {
+  using Stored = uint16_t;
+  static Lanes load(const uint16_t* p) { return load_bf16(p); }
+  static Lanes load_first(const uint16_t* p, int64_t n) { return load_bf16_first(p, n); }
+};
+struct F16 {
+  using Stored = uint16_t;
+  static Lanes load(const uint16_t* p) { return load_f16(p); }
+  static Lanes load_first(const uint16_t* p, int64_t n) { return load_f16_first(p, n); }
+};
+
+}  // namespace
+}  // namespace dure

@@ -1,0 +1,98 @@
+// Norms, rotation, softmax weights and other row operations over Lanes. Include after one
+// lanes_*.h.
+#pragma once
+
+#include "kernels/cpu/vector/kernel_table.h"
+#include "kernels/cpu/vector/math_lanes.h"
+#include "kernels/cpu/vector/tree_lanes.h"
+
+namespace dure {
+namespace {
+
+// Calls fn(i, n) for every stretch of up to 16 elements.
+template <class Function>
+inline void each_lanes(int64_t count, const Function& fn) {
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16) fn(i, 16);
+  if (i < count) fn(i, count - i);
+}
+
+inline float sum_squares(const float* x, int64_t width) {
+  Lanes sum = zero();
+  each_lanes(width, [&](int64_t i, int64_t n) {
+    const Lanes part = load_first(x + i, n);
+    sum = fma(part, part, sum);
+  });
+  return sum_of(sum);
+}
+
+inline void scale_row(const float* x, int64_t width, float factor, const float* w, float* out) {
+  each_lanes(width, [&](int64_t i, int64_t n) {
+    store_first(out + i, n, load_first(x + i, n) * all(factor) * load_first(w + i, n));
+  });
+}
+
+inline void rope_head(float* x, int64_t half, const float* cos, const float* sin) {
+  each_lanes(half, [&](int64_t i, int64_t n) {
+    const Lanes first = load_first(x + i, n);
+    const Lanes second = load_first(x + half + i, n);
+    const Lanes c = load_first(cos + i, n);
+    const Lanes s = load_first(sin + i, n);
+    store_first(x + i, n, fms(first, c, second * s));
+    store_first(x + half + i, n, fma(second, c, first * s));
+  });
+}
+
+template <class Type>
+void widen(const void* from, int64_t count, float* out) {
+  const auto* in = static_cast<const typename Type::Stored*>(from);
+  each_lanes(count, [&](int64_t i, int64_t n) {
+    store_first(out + i, n, n == 16 ? Type::load(in + i) : Type::load_first(in + i, n));
+  });
+}
+
+inline void scale_by_sigmoid(float* x, float gate, int64_t width) {
+  const Lanes factor = sigmoid(all(gate));
+  each_lanes(width,
+             [&](int64_t i, int64_t n) { store_first(x + i, n, load_first(x + i, n) * factor); });
+}
+
+inline void softmax_of(const float* x, int64_t count, float largest, const int32_t* ids, int64_t k,
+                       float* weights) {
+  Lanes sum = zero();
+  each_lanes(count, [&](int64_t i, int64_t n) {
+    const Lanes part = exp(load_first(x + i, n) - all(largest));
+    sum = sum + keep_between(part, 0, n, zero());
+  });
+  const Lanes total = all(sum_of(sum));
+  each_lanes(k, [&](int64_t i, int64_t n) {
+    alignas(64) float chosen[16] = {};
+    for (int64_t j = 0; j < n; ++j) chosen[j] = x[ids[i + j]];
+    store_first(weights + i, n, exp(load(chosen) - all(largest)) / total);
+  });
+}
+
+inline void combine(const float* partial, int64_t stride, const int32_t* where,
+                    const float* weights, int64_t slots, int64_t parts, int64_t width, float* out) {
+  float tree[32 * 16];
+  each_lanes(width, [&](int64_t i, int64_t n) {
+    Lanes sum = zero();
+    for (int64_t s = 0; s < slots; ++s) {
+      Lanes part[1] = {zero()};
+      for (int64_t p = 0; p < parts; ++p) {
+        part[0] = load_first(partial + where[s * parts + p] * stride + i, n);
+        add_segment(part, tree, static_cast<int32_t>(p), static_cast<int32_t>(parts));
+      }
+      sum = fma(all(weights[s]), part[0], sum);
+    }
+    store_first(out + i, n, sum);
+  });
+}
+
+inline void exp_row(const float* x, int64_t count, float* out) {
+  each_lanes(count,
+             [&](int64_t i, int64_t n) { store_first(out + i, n, exp(load_first(x + i, n))); });
+}
+
+}  // namespace
+}  // namespace dure

@@ -1,0 +1,41 @@
+// Fills the kernel table of one instruction set. Include after one lanes_*.h.
+#pragma once
+
+#include "kernels/cpu/vector/attention_lanes.h"
+#include "kernels/cpu/vector/kernel_table.h"
+#include "kernels/cpu/vector/matmul_lanes.h"
+#include "kernels/cpu/vector/rows_lanes.h"
+
+namespace dure {
+namespace {
+
+constexpr KernelTable table_of_lanes(const char* name) {
+  KernelTable table;
+  table.name = name;
+  table.tile_rows = register_rows;
+  table.matmul_fp32[0] = multiply<F32>;
+  table.matmul_fp32[1] = multiply<Bf16>;
+  table.matmul_fp32[2] = multiply<F16>;
+  table.pack_fp32 = pack_rows_fp32<false>;
+  table.pack_rounded = pack_rows_fp32<true>;
+  table.pack_bf16 = pack_rows_bf16;
+  table.finish_plain = finish_plain;
+  table.finish_swiglu = finish_swiglu;
+  table.attention[0] = attend<F32>;
+  table.attention[1] = attend<Bf16>;
+  table.attention[2] = attend<F16>;
+  table.sum_squares = sum_squares;
+  table.scale_row = scale_row;
+  table.rope_head = rope_head;
+  table.widen[0] = widen<F32>;
+  table.widen[1] = widen<Bf16>;
+  table.widen[2] = widen<F16>;
+  table.scale_by_sigmoid = scale_by_sigmoid;
+  table.softmax_of = softmax_of;
+  table.combine = combine;
+  table.exp = exp_row;
+  return table;
+}
+
+}  // namespace
+}  // namespace dure

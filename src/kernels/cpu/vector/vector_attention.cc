@@ -1,0 +1,102 @@
+// How attention is split: each item is a few query rows of one sequence times the query heads that
+// read one kv head, as many as share a pass over its keys.
+#include <algorithm>
+
+#include "kernels/cpu/kv_page.h"
+#include "kernels/cpu/vector/vector_backend.h"
+
+namespace dure {
+
+void VectorBackend::kv_write(const float* k, const float* v, int64_t stride,
+                             std::span<const AttentionSlice> slices, const KvLayer& cache) {
+  const KvPage layout(cache);
+  for (const AttentionSlice& slice : slices) {
+    each_row(slice.tokens, cache.kv_heads * cache.head_dim, [&](int64_t i) {
+      const int64_t position = slice.start + i;
+      const int64_t page = slice.pages[static_cast<size_t>(position / cache.page_tokens)];
+      const int64_t token = position % cache.page_tokens;
+      for (int64_t head = 0; head < cache.kv_heads; ++head) {
+        const int64_t in = (slice.row + i) * stride + head * cache.head_dim;
+        for (int64_t d = 0; d < cache.head_dim; ++d) {
+          layout.store(cache.k, page, layout.k_index(head, token, d), k[in + d]);
+          layout.store(cache.v, page, layout.v_index(head, token, d), v[in + d]);
+        }
+      }
+    });
+  }
+}
+
+void VectorBackend::plan_attention(std::span<const AttentionSlice> slices,
+                                   const AttentionShape& shape, int64_t kv_heads) {
+  heads_by_kv_.clear();
+  attention_items_.clear();
+  for (int64_t kv = 0; kv < kv_heads; ++kv) {
+    const size_t first = heads_by_kv_.size();
+    for (int64_t head = 0; head < shape.heads; ++head)
+      if (shape.kv_of_head[static_cast<size_t>(head)] == kv)
+        heads_by_kv_.push_back(static_cast<int32_t>(head));
+    for (size_t head = first; head < heads_by_kv_.size(); head += most_attention_rows) {
+      const int64_t heads =
+          std::min<int64_t>(static_cast<int64_t>(heads_by_kv_.size() - head), most_attention_rows);
+      const int64_t rows = most_attention_rows / heads;
+      for (size_t s = 0; s < slices.size(); ++s) {
+        // The last rows see the most keys: they start first, so that no thread ends late.
+        for (int64_t end = slices[s].tokens; end > 0; end -= rows) {
+          const int64_t token = std::max<int64_t>(end - rows, 0);
+          attention_items_.push_back({static_cast<int32_t>(s), static_cast<int32_t>(kv),
+                                      static_cast<int32_t>(token),
+                                      static_cast<int32_t>(end - token), static_cast<int32_t>(head),
+                                      static_cast<int32_t>(heads)});
+        }
+      }
+    }
+  }
+}
+
+void VectorBackend::attention(const float* q, int64_t q_stride,
+                              std::span<const AttentionSlice> slices, const AttentionShape& shape,
+                              const KvLayer& cache, float* out) {
+  plan_attention(slices, shape, cache.kv_heads);
+  for (AlignedBuffer& scratch : thread_scratch_)
+    reserve(scratch, attention_scratch(cache.page_tokens, shape.head_dim) *
+                         static_cast<int64_t>(sizeof(float)));
+  const int64_t bytes = bytes_of(cache.dtype);
+  const int64_t head_bytes = cache.page_tokens * cache.head_dim * bytes;
+  const auto attend = kernels_.attention[static_cast<size_t>(cache.dtype)];
+  pool_.run(static_cast<int64_t>(attention_items_.size()), [&](int64_t index, int thread) {
+    const AttentionItem& item = attention_items_[static_cast<size_t>(index)];
+    const AttentionSlice& slice = slices[static_cast<size_t>(item.slice)];
+    const float* queries[most_attention_rows];
+    float* results[most_attention_rows];
+    int64_t begin[most_attention_rows];
+    int64_t end[most_attention_rows];
+    int32_t entries = 0;
+    for (int64_t i = item.token; i < item.token + item.tokens; ++i) {
+      for (int32_t h = 0; h < item.heads; ++h, ++entries) {
+        const int64_t head = heads_by_kv_[static_cast<size_t>(item.head + h)];
+        const int64_t row = slice.row + i;
+        queries[entries] = q + row * q_stride + head * shape.head_dim;
+        results[entries] = out + (row * shape.heads + head) * shape.head_dim;
+        end[entries] = slice.start + i + 1;
+        begin[entries] = shape.window > 0 ? std::max<int64_t>(end[entries] - shape.window, 0) : 0;
+      }
+    }
+    AttentionTile tile;
+    tile.q = queries;
+    tile.out = results;
+    tile.begin = begin;
+    tile.end = end;
+    tile.entries = entries;
+    tile.k = static_cast<const char*>(cache.k) + item.kv_head * head_bytes;
+    tile.v = static_cast<const char*>(cache.v) + item.kv_head * head_bytes;
+    tile.page_bytes = kv_page_elements(cache.page_tokens, cache.kv_heads, cache.head_dim) * bytes;
+    tile.pages = slice.pages.data();
+    tile.page_tokens = cache.page_tokens;
+    tile.head_dim = shape.head_dim;
+    tile.scale = shape.scale;
+    tile.scratch = reinterpret_cast<float*>(thread_scratch_[static_cast<size_t>(thread)].data());
+    attend(tile);
+  });
+}
+
+}  // namespace dure

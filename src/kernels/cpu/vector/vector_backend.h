@@ -1,0 +1,131 @@
+// The backend for CPUs with AVX2 or AVX-512: splits each operation over threads, and calls the
+// kernels of one instruction set (kernel_table.h) for the pieces. One caller at a time.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/backend.h"
+#include "kernels/cpu/vector/kernel_table.h"
+
+namespace dure {
+
+class VectorBackend final : public Backend {
+ public:
+  VectorBackend(std::string_view isa, const KernelTable& kernels, int threads);
+
+  std::string_view isa() const override { return isa_; }
+  bool has_fast_bf16() const override { return kernels_.matmul_bf16 != nullptr; }
+  int threads() const override { return pool_.threads(); }
+
+  void matmul(const float* x, int64_t rows, const PackedMatrix& w, const float* bias,
+              Compute compute, float* out) override;
+  void matmul_swiglu(const float* x, int64_t rows, const PackedMatrix& w, const float* gate_bias,
+                     const float* up_bias, Compute compute, float* out) override;
+  void grouped_matmul(const float* x, const ExpertRows& rows, std::span<const PackedMatrix> experts,
+                      Compute compute, float* out) override;
+  void grouped_matmul_swiglu(const float* x, const ExpertRows& rows,
+                             std::span<const PackedMatrix> experts, Compute compute,
+                             float* out) override;
+
+  void rms_norm(const float* x, int64_t rows, int64_t width, int64_t stride, const float* w,
+                float eps, float* out) override;
+  void sum_squares(const float* x, int64_t rows, int64_t groups, int64_t width, int64_t stride,
+                   float* sums) override;
+  void scale_by_norm(float* x, int64_t rows, int64_t width, int64_t stride, const float* total,
+                     float count, const float* w, float eps) override;
+  void rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
+            const int32_t* positions, const RopeTable& table) override;
+
+  void kv_write(const float* k, const float* v, int64_t stride,
+                std::span<const AttentionSlice> slices, const KvLayer& cache) override;
+  void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
+                 const AttentionShape& shape, const KvLayer& cache, float* out) override;
+
+  void top_k_softmax(const float* logits, int64_t rows, int64_t experts, int64_t top_k,
+                     bool normalize, int32_t* ids, float* weights) override;
+  void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,
+             std::span<const int32_t> ids, float* out) override;
+  void add(float* x, const float* y, int64_t count) override;
+  void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) override;
+  void combine_experts(const float* partial, const int32_t* where, const float* weights,
+                       int64_t rows, int64_t top_k, int64_t parts, int64_t width,
+                       float* out) override;
+
+ private:
+  // What all four products are: groups of rows, each with its own matrix of one common shape.
+  struct Product {
+    const float* x = nullptr;
+    const int32_t* source = nullptr;  // row of x for each row of out; null: the same
+    const int32_t* begin = nullptr;   // [matrices + 1]: rows of out of each matrix
+    std::span<const PackedMatrix> matrices;
+    Compute compute = Compute::fp32;
+    const float* bias = nullptr;  // of plain panels, or of gate
+    const float* up_bias = nullptr;
+    float* out = nullptr;
+  };
+  struct Tile;
+  struct Item;
+  struct Path;
+  void multiply(const Product& product);
+  void plan_tiles(const Product& product, const Path& path);
+  void plan_items(const PackedShape& shape, const Path& path);
+  void pack_tile(const Product& product, const Path& path, const Tile& tile);
+  void run_item(const Product& product, const Path& path, const Item& item, int thread);
+
+  struct AttentionItem;
+  void plan_attention(std::span<const AttentionSlice> slices, const AttentionShape& shape,
+                      int64_t kv_heads);
+
+  // Calls fn(row) for all rows, in chunks that are worth a thread's while.
+  template <class Function>
+  void each_row(int64_t rows, int64_t elements_per_row, const Function& fn) {
+    constexpr int64_t elements_per_chunk = 16384;
+    const int64_t chunk = elements_per_row >= elements_per_chunk
+                              ? 1
+                              : elements_per_chunk / (elements_per_row > 0 ? elements_per_row : 1);
+    pool_.run((rows + chunk - 1) / chunk, [&](int64_t index, int) {
+      const int64_t end = (index + 1) * chunk < rows ? (index + 1) * chunk : rows;
+      for (int64_t row = index * chunk; row < end; ++row) fn(row);
+    });
+  }
+
+  // At least `bytes` of memory, kept from call to call; contents are lost when it grows.
+  static std::byte* reserve(AlignedBuffer& buffer, int64_t bytes);
+
+  std::string_view isa_;
+  KernelTable kernels_;
+  ThreadPool pool_;
+
+  AlignedBuffer packed_x_;
+  std::vector<AlignedBuffer> thread_scratch_;  // [threads]
+  struct Tile {
+    int32_t matrix = 0;
+    int32_t row = 0;  // first row of out
+    int32_t rows = 0;
+    int64_t x_offset = 0;  // bytes into packed_x_
+  };
+  struct Item {  // panels [panel, panel_end) times tiles [tile, tile_end) of one matrix
+    int32_t matrix = 0;
+    int32_t panel = 0;
+    int32_t panel_end = 0;
+    int32_t tile = 0;
+    int32_t tile_end = 0;
+  };
+  struct AttentionItem {
+    int32_t slice = 0;
+    int32_t kv_head = 0;
+    int32_t token = 0;  // first query token of the slice
+    int32_t tokens = 0;
+    int32_t head = 0;  // first of heads_by_kv_
+    int32_t heads = 0;
+  };
+  std::vector<Tile> tiles_;
+  std::vector<Item> items_;
+  std::vector<int64_t> steps_;  // of each segment
+  std::vector<AttentionItem> attention_items_;
+  std::vector<int32_t> heads_by_kv_;  // query heads, those of one kv head together
+};
+
+}  // namespace dure

@@ -1,0 +1,108 @@
+// Construction of the vector backend, and its operations on single rows.
+#include <cmath>
+
+#include "kernels/cpu/top_k.h"
+#include "kernels/cpu/vector/vector_backend.h"
+
+namespace dure {
+
+VectorBackend::VectorBackend(std::string_view isa, const KernelTable& kernels, int threads)
+    : isa_(isa), kernels_(kernels), pool_(threads) {
+  thread_scratch_.resize(static_cast<size_t>(pool_.threads()));
+}
+
+std::byte* VectorBackend::reserve(AlignedBuffer& buffer, int64_t bytes) {
+  if (buffer.size() < bytes) {
+    buffer = AlignedBuffer();  // frees before it takes
+    buffer = AlignedBuffer(bytes + bytes / 4);
+  }
+  return buffer.data();
+}
+
+void VectorBackend::rms_norm(const float* x, int64_t rows, int64_t width, int64_t stride,
+                             const float* w, float eps, float* out) {
+  each_row(rows, width, [&](int64_t row) {
+    const float* in = x + row * stride;
+    const float mean = kernels_.sum_squares(in, width) / static_cast<float>(width);
+    kernels_.scale_row(in, width, 1.0f / std::sqrt(mean + eps), w, out + row * stride);
+  });
+}
+
+void VectorBackend::sum_squares(const float* x, int64_t rows, int64_t groups, int64_t width,
+                                int64_t stride, float* sums) {
+  each_row(rows, groups * width, [&](int64_t row) {
+    for (int64_t group = 0; group < groups; ++group)
+      sums[row * groups + group] = kernels_.sum_squares(x + row * stride + group * width, width);
+  });
+}
+
+void VectorBackend::scale_by_norm(float* x, int64_t rows, int64_t width, int64_t stride,
+                                  const float* total, float count, const float* w, float eps) {
+  each_row(rows, width, [&](int64_t row) {
+    float* const in = x + row * stride;
+    kernels_.scale_row(in, width, 1.0f / std::sqrt(total[row] / count + eps), w, in);
+  });
+}
+
+void VectorBackend::rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
+                         const int32_t* positions, const RopeTable& table) {
+  const int64_t half = table.dims / 2;
+  each_row(rows, heads * head_dim, [&](int64_t row) {
+    const float* cos = table.cos.data() + positions[row] * half;
+    const float* sin = table.sin.data() + positions[row] * half;
+    for (int64_t head = 0; head < heads; ++head)
+      kernels_.rope_head(x + row * stride + head * head_dim, half, cos, sin);
+  });
+}
+
+void VectorBackend::top_k_softmax(const float* logits, int64_t rows, int64_t experts, int64_t top_k,
+                                  bool normalize, int32_t* ids, float* weights) {
+  each_row(rows, experts * 4, [&](int64_t row) {
+    const float* in = logits + row * experts;
+    int32_t* const row_ids = ids + row * top_k;
+    float* const row_weights = weights + row * top_k;
+    select_top_k(in, experts, top_k, row_ids);
+    kernels_.softmax_of(in, experts, in[row_ids[0]], row_ids, top_k, row_weights);
+    if (normalize) normalize_weights(row_weights, top_k);
+  });
+}
+
+void VectorBackend::embed(const void* table, DType dtype, int64_t first, int64_t count,
+                          int64_t hidden, std::span<const int32_t> ids, float* out) {
+  const char* const data = static_cast<const char*>(table);
+  each_row(static_cast<int64_t>(ids.size()), hidden, [&](int64_t row) {
+    const int64_t id = ids[static_cast<size_t>(row)];
+    float* const to = out + row * hidden;
+    if (id >= first && id < first + count) {
+      kernels_.widen[static_cast<size_t>(dtype)](data + (id - first) * hidden * bytes_of(dtype),
+                                                 hidden, to);
+    } else {
+      std::fill(to, to + hidden, 0.0f);
+    }
+  });
+}
+
+void VectorBackend::add(float* x, const float* y, int64_t count) {
+  constexpr int64_t piece = 16384;
+  each_row((count + piece - 1) / piece, piece, [&](int64_t index) {
+    const int64_t end = std::min((index + 1) * piece, count);
+    for (int64_t i = index * piece; i < end; ++i) x[i] += y[i];
+  });
+}
+
+void VectorBackend::scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows,
+                                          int64_t width) {
+  each_row(rows, width,
+           [&](int64_t row) { kernels_.scale_by_sigmoid(x + row * width, gate[row], width); });
+}
+
+void VectorBackend::combine_experts(const float* partial, const int32_t* where,
+                                    const float* weights, int64_t rows, int64_t top_k,
+                                    int64_t parts, int64_t width, float* out) {
+  each_row(rows, top_k * parts * width, [&](int64_t row) {
+    kernels_.combine(partial, width, where + row * top_k * parts, weights + row * top_k, top_k,
+                     parts, width, out + row * width);
+  });
+}
+
+}  // namespace dure
