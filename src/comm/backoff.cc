@@ -15,7 +15,7 @@ using std::chrono::nanoseconds;
 
 WaitPolicy step_wait_policy(bool crowded) {
   if (crowded) return {microseconds(0), microseconds(2000), microseconds(100)};
-  return {microseconds(100), microseconds(5000), microseconds(100)};
+  return {microseconds(1000), microseconds(5000), microseconds(100)};
 }
 
 WaitPolicy idle_wait_policy() {

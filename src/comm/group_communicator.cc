@@ -13,7 +13,7 @@
 namespace dure {
 namespace {
 
-// From here on slices win, measured with bench/mpi/comm_bench.
+// What a rank may receive of whole partials; from here on slices win, by bench/mpi/comm_bench.
 constexpr size_t whole_limit_bytes = 64 * 1024;
 
 // Where slice r begins; borders on whole cache lines.
@@ -105,7 +105,7 @@ void GroupCommunicator::reduce_slices(std::span<float> data, OpHeader header) {
 void GroupCommunicator::all_reduce_tree(std::span<float> data, std::string_view what) {
   if (ranks_.size() == 1) return;
   const OpHeader header = next_operation(OpKind::all_reduce, what);
-  if (data.size_bytes() <= whole_limit_bytes) {
+  if (data.size_bytes() * (ranks_.size() - 1) <= whole_limit_bytes) {
     reduce_whole(data, header);
   } else {
     reduce_slices(data, header);

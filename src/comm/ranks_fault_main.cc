@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -46,8 +45,18 @@ void run(World& world, const std::string& fault) {
   if (fault == "elsewhere-long") elsewhere(world, 1'000'000);
   if (fault == "other-size") other_size(world);
   if (fault == "abort" && world.rank() == 1) world.abort(3);
-  // A rank that got through waits to be ended with the others.
-  for (;;) pause();
+}
+
+// Rank 0 hears what the others have to say; they wait to be ended with it.
+[[noreturn]] void report(World& world, const std::string& error) {
+  if (!error.empty()) std::fprintf(stderr, "%s\n", error.c_str());
+  if (world.rank() != 0) {
+    if (!error.empty()) world.post(0, error);
+    for (;;) (void)world.wait_mail(-1, std::chrono::seconds(1));
+  }
+  const auto mail = world.wait_mail(-1, std::chrono::seconds(20));
+  if (mail) std::fprintf(stderr, "rank 0 has mail: %s\n", mail->message.c_str());
+  world.abort(3);
 }
 
 }  // namespace
@@ -56,17 +65,11 @@ void run(World& world, const std::string& fault) {
 int main(int argc, char** argv) {
   const auto world = dure::World::start();
   world->set_layout({3, 1, 1, 1}, std::chrono::milliseconds(700));
+  std::string error;
   try {
     dure::run(*world, argc > 1 ? argv[1] : "");
-  } catch (const dure::Error& error) {
-    std::fprintf(stderr, "%s\n", error.message().c_str());
-    // What the rank does with its error: it tells rank 0, which works after a failure too.
-    if (world->rank() != 0) {
-      world->post(0, error.message());
-      for (;;) world->wait_mail(-1, std::chrono::seconds(1));
-    }
-    const auto mail = world->wait_mail(-1, std::chrono::seconds(20));
-    if (mail) std::fprintf(stderr, "rank 0 has mail: %s\n", mail->message.c_str());
-    world->abort(3);
+  } catch (const dure::Error& failure) {
+    error = failure.message();
   }
+  dure::report(*world, error);
 }

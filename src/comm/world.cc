@@ -151,6 +151,9 @@ std::unique_ptr<World> World::start() {
   MPI_Initialized(&started);
   DURE_CHECK(started == 0);
   use_fine_timers();
+  // Messages of one token's activations go straight through shared memory instead of waiting for
+  // the receiver's answer (MPI's default stops at 4 KiB). What the user sets wins.
+  setenv("OMPI_MCA_btl_vader_eager_limit", "32768", 0);
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_FUNNELED) {
