@@ -17,6 +17,9 @@ if(DURE_FUZZ)
   target_link_options(dure_options INTERFACE -fsanitize=address,undefined)
 endif()
 
+add_custom_target(unit_tests)  # every <folder>_test
+add_custom_target(benches)
+
 # dure_library(<folder> [DEPS <target>...]): all foo.cc except foo_test.cc and foo_fuzz.cc.
 function(dure_library folder)
   cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS" ${ARGN})
@@ -36,6 +39,7 @@ function(dure_library folder)
     add_executable(${folder}_test ${tests})
     target_link_libraries(${folder}_test PRIVATE dure_${folder} ${ARG_TEST_DEPS} GTest::gmock_main)
     target_compile_definitions(${folder}_test PRIVATE DURE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    add_dependencies(unit_tests ${folder}_test)
     add_test(NAME ${folder}_test COMMAND ${folder}_test)
     set_tests_properties(${folder}_test PROPERTIES LABELS unit TIMEOUT 600)
   endif()
