@@ -28,7 +28,10 @@ class Tokenizer {
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
+  // Throws bad_input for text that is not UTF-8 or above 1 GiB, and where a split pattern of the
+  // file backtracks without end. Safe from several threads.
   std::vector<int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
+  // Always valid UTF-8: bytes that form no character become U+FFFD. Unknown ids add nothing.
   std::string decode(const std::vector<int32_t>& ids, bool skip_special) const;
 
   int32_t vocabulary_size() const;              // one above the largest id
@@ -52,9 +55,13 @@ class StreamDecoder {
   std::string finish();          // what the end of the sequence adds
 
  private:
+  std::string stripped(std::string text);
+
   std::shared_ptr<const Tokenizer> tokenizer_;
   bool skip_special_;
-  std::string held_;
+  bool started_ = false;     // whether a token has added anything
+  uint32_t strip_left_ = 0;  // characters that may still be dropped from the front of the text
+  std::string held_;         // bytes that may still become a character
 };
 
 }  // namespace dure

@@ -74,16 +74,37 @@ void append(std::string& out, char32_t code) {
   }
 }
 
+namespace {
+
+// The two bytes of half a surrogate pair can no longer become a character, but a third byte that
+// belongs to them may follow.
+bool is_half_surrogate(std::string_view text) {
+  return text.size() == 2 && static_cast<uint8_t>(text[0]) == 0xED &&
+         static_cast<uint8_t>(text[1]) >= 0xA0 && static_cast<uint8_t>(text[1]) <= 0xBF;
+}
+
+}  // namespace
+
 std::string take_complete(std::string& bytes) {
   std::string text;
   std::string_view rest = bytes;
-  while (!rest.empty()) {
+  while (!rest.empty() && !is_half_surrogate(rest)) {
     const Read character = read(rest);
     if (character.part == Part::unfinished) break;
     text += character.part == Part::complete ? rest.substr(0, character.size) : replacement;
     rest.remove_prefix(character.size);
   }
   bytes.erase(0, bytes.size() - rest.size());
+  return text;
+}
+
+std::string repaired(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const Read character = read(bytes);
+    text += character.part == Part::complete ? bytes.substr(0, character.size) : replacement;
+    bytes.remove_prefix(character.size);
+  }
   return text;
 }
 

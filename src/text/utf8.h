@@ -44,9 +44,12 @@ inline char32_t next(const char*& p) {
 std::u32string decode(std::string_view valid);
 void append(std::string& out, char32_t code);
 
-// Takes from the front of `bytes` everything that can no longer change and returns it as text, each
-// maximal invalid part as one U+FFFD. What stays in `bytes` is the beginning of a character (at
-// most 3 bytes).
+// Takes from the front of `bytes` what may be shown now and returns it as text, each maximal
+// invalid part as one U+FFFD. What stays in `bytes` is the beginning of a character (at most 3
+// bytes), or two bytes of an encoded surrogate, which are invalid but wait for their third.
 std::string take_complete(std::string& bytes);
+
+// All of `bytes` as text, each maximal invalid part as one U+FFFD.
+std::string repaired(std::string_view bytes);
 
 }  // namespace dure::utf8
