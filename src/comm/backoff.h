@@ -10,7 +10,8 @@ namespace dure {
 struct WaitPolicy {
   std::chrono::microseconds spin{0};         // looking without pause
   std::chrono::microseconds yield{0};        // then giving the core away between looks
-  std::chrono::microseconds longest_nap{0};  // then sleeping; a nap is 1/16 of the wait so far
+  std::chrono::microseconds longest_nap{0};  // then sleeping, up to this
+  int nap_share = 16;                        // a nap is one nap_share-th of the wait so far
 };
 
 // Inside a step, where the peers are computing: a nap must stay short beside a layer.

@@ -1,6 +1,9 @@
 // What ranks say to each other, over MPI. Every message carries the step and operation it belongs
 // to; a peer that is at another one, or that stays silent past the deadline, is an error naming
 // rank, step and operation. Waiting ranks sleep: a wait spins briefly, then yields, then naps.
+//
+// After a collective, send or receive threw, the group can only end: post, the mail calls and abort
+// still work, the rest throws. Memory given to the failed call must stay until the process ends.
 #pragma once
 
 #include <chrono>
@@ -30,7 +33,8 @@ class Communicator {
   virtual int size() const = 0;
 
   // data becomes the sum over ranks, added as a binary tree over rank order: with 4 ranks
-  // (0 + 1) + (2 + 3). Every rank gets the same bits. `what` names the operation in errors.
+  // (0 + 1) + (2 + 3), with 5 ((0 + 1) + (2 + 3)) + 4. Every rank gets the same bits; a sum that is
+  // not a number is always the same quiet NaN. `what` names the operation in errors (32 bytes).
   virtual void all_reduce_tree(std::span<float> data, std::string_view what) = 0;
 
   // all = the ranks' pieces one after another; sizes[r] bytes each (known to all), mine.size() ==
@@ -55,7 +59,8 @@ class World {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Splits the world; call once, on every rank.
+  // Splits the world; call once, on every rank. Throws bad_input unless the layout has size()
+  // ranks.
   virtual void set_layout(const Layout& layout, std::chrono::duration<double> deadline) = 0;
   virtual Communicator& tp() = 0;     // same stage and dp
   virtual Communicator& stage() = 0;  // same stage: all tp * dp ranks, in (dp, tp) order
@@ -78,14 +83,15 @@ class World {
   };
   virtual std::optional<Mail> poll_mail() = 0;
   // Waits for mail, or until `descriptor` (if >= 0) is readable, or until the timeout; sleeps
-  // progressively, so that an idle rank costs well under 1% of a core.
+  // progressively, up to 4 ms at a time, so that an idle rank costs under 1% of a core.
   virtual std::optional<Mail> wait_mail(int descriptor, std::chrono::duration<double> timeout) = 0;
 
   virtual CommCounters counters() const = 0;
 
   // Ends every rank of the group, now.
   [[noreturn]] virtual void abort(int exit_code) = 0;
-  // Orderly end, after all posted messages went out; every rank calls it.
+  // Orderly end, after all posted messages went out; every rank calls it, and waits for the others
+  // without a deadline. No call after it but the destructor.
   virtual void finish() = 0;
 };
 
