@@ -102,7 +102,7 @@ void Attention::forward(const Runtime& runtime, const Batch& batch, const RopeTa
   float* attended = runtime.workspace.floats(StepBuffer::attended);
   backend.attention(q, stride, batch.slices, shape, cache, attended);
 
-  backend.matmul(attended, rows, weights_.o, nullptr, runtime.compute, out);
+  runtime.partial_product(attended, rows, weights_.o, out);
   runtime.reduce_partial(out, rows * runtime.spec.hidden, "attention output");
   add_bias(runtime, out, rows, weights_.o_bias);
 }

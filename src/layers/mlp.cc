@@ -9,7 +9,7 @@ void mlp_forward(const Runtime& runtime, const MlpWeights& weights, const float*
   float* mid = runtime.workspace.floats(StepBuffer::ffn);
   runtime.backend.matmul_swiglu(x, rows, weights.gate_up, bias(weights.gate_bias),
                                 bias(weights.up_bias), runtime.compute, mid);
-  runtime.backend.matmul(mid, rows, weights.down, nullptr, runtime.compute, out);
+  runtime.partial_product(mid, rows, weights.down, out);
   runtime.reduce_partial(out, rows * runtime.spec.hidden, what);
   add_bias(runtime, out, rows, weights.down_bias);
 }

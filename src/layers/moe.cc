@@ -2,6 +2,7 @@
 #include "layers/moe.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "layers/mlp.h"
 
@@ -31,6 +32,21 @@ void Moe::add_shared(const Runtime& runtime, const float* x, int64_t rows, float
   runtime.backend.add(out, shared, rows * runtime.spec.hidden);
 }
 
+void Moe::compute_experts(const Runtime& runtime, const Dispatched& work, float* results) const {
+  if (weights_.down.empty()) {
+    // More ranks share an expert than it has columns, and this one holds none.
+    std::fill_n(results, work.work() * runtime.spec.hidden, 0.0f);
+    return;
+  }
+  float* mid = runtime.workspace.floats(StepBuffer::expert_mid);
+  runtime.backend.grouped_matmul_swiglu(work.rows, {work.source, work.begin}, weights_.gate_up,
+                                        runtime.compute, mid);
+  std::vector<int32_t> in_place(work.source.size());
+  std::iota(in_place.begin(), in_place.end(), 0);
+  runtime.backend.grouped_matmul(mid, {in_place, work.begin}, weights_.down, runtime.compute,
+                                 results);
+}
+
 void Moe::forward(const Runtime& runtime, const Batch& batch, const float* x, float* out,
                   std::span<int64_t> expert_tokens, int64_t* computed, RouteTrace* trace) const {
   const int64_t rows = batch.rows();
@@ -48,7 +64,6 @@ void Moe::forward(const Runtime& runtime, const Batch& batch, const float* x, fl
   // Chunks are the same on every rank of the stage: the longest group decides how many there are.
   const int64_t longest = *std::max_element(batch.rows_of_dp.begin(), batch.rows_of_dp.end());
   const int64_t chunk = moe_chunk_tokens(runtime.layout, longest);
-  float* mid = runtime.workspace.floats(StepBuffer::expert_mid);
   float* results = runtime.workspace.floats(StepBuffer::expert_output);
   std::vector<int64_t> rows_of_dp(batch.rows_of_dp.size());
   for (int64_t first = 0; first < longest; first += chunk) {
@@ -59,12 +74,7 @@ void Moe::forward(const Runtime& runtime, const Batch& batch, const float* x, fl
     Dispatched work =
         exchange_.dispatch(runtime, x + at * hidden, ids + at * spec_.top_k, rows_of_dp);
     *computed += work.work();
-    runtime.backend.grouped_matmul_swiglu(work.rows, {work.source, work.begin}, weights_.gate_up,
-                                          runtime.compute, mid);
-    std::vector<int32_t> in_place(work.source.size());
-    for (size_t i = 0; i < in_place.size(); ++i) in_place[i] = static_cast<int32_t>(i);
-    runtime.backend.grouped_matmul(mid, {in_place, work.begin}, weights_.down, runtime.compute,
-                                   results);
+    compute_experts(runtime, work, results);
     exchange_.combine(runtime, std::move(work), results, weights + at * spec_.top_k, rows_of_dp,
                       out + at * hidden);
   }

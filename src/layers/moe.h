@@ -23,6 +23,8 @@ class Moe {
  private:
   void route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
              float* weights) const;
+  // results: [work, hidden]
+  void compute_experts(const Runtime& runtime, const Dispatched& work, float* results) const;
   void add_shared(const Runtime& runtime, const float* x, int64_t rows, float* out) const;
 
   const MoeFfn& spec_;

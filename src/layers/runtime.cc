@@ -1,7 +1,18 @@
 // See runtime.h.
 #include "layers/runtime.h"
 
+#include <algorithm>
+
 namespace dure {
+
+void Runtime::partial_product(const float* x, int64_t rows, const PackedMatrix& w,
+                              float* out) const {
+  if (w.shape().n == 0) {
+    std::fill_n(out, rows * spec.hidden, 0.0f);
+  } else {
+    backend.matmul(x, rows, w, nullptr, compute, out);
+  }
+}
 
 void Runtime::reduce_partial(float* data, int64_t count, std::string_view what) const {
   world.tp().all_reduce_tree({data, static_cast<size_t>(count)}, what);

@@ -23,6 +23,10 @@ struct Runtime {
   Workspace& workspace;
   Compute compute = Compute::bf16;
 
+  // out[rows, hidden] = the rank's part of a row-parallel product of x[rows, k]: zeros where the
+  // rank holds none of its inputs (fewer heads than ranks, say).
+  void partial_product(const float* x, int64_t rows, const PackedMatrix& w, float* out) const;
+
   // A tensor that each tp rank holds a partial sum of becomes replicated; the one place where that
   // happens. [count] fp32.
   void reduce_partial(float* data, int64_t count, std::string_view what) const;

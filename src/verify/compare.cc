@@ -2,14 +2,15 @@
 //
 // The bf16 tolerance. A value rounded to bf16 (8 significant bits) is off by at most u = 2^-8 of
 // itself, uniformly, so by u / sqrt(3) in the root mean square. On a token's way through one layer
-// five rows are rounded: the input of the q, k and v products, the cached k and v, the attention
-// output, and the inputs of the two feed-forward products; the head's input is one more. Roundings
-// are independent, and each disturbs a branch that is at most as large as the residual stream it is
-// added to (norms bring every branch to the same scale), so the stream's relative error is about
-//   e = u / sqrt(3) * sqrt(5 layers + 1)
+// nine roundings reach the residual stream: the attention input through q, through k and through v,
+// the cached k and v, the attention output; the feed-forward input through gate and through up, and
+// their product. The head's input is one more. Roundings are independent, and each disturbs a
+// branch that is at most as large as the stream it is added to (norms bring every branch to one
+// scale), so the stream's relative error is about
+//   e = u / sqrt(3) * sqrt(9 layers + 1)
 // in the root mean square, and a logit's error e * rms(logits). Errors of many logits are close to
 // a normal distribution; the largest of 10^4 to 10^6 of them lies within 5 standard deviations. One
-// factor of two is for what the model amplifies (norms of small rows, softmax slopes).
+// factor of two is for what a model amplifies (norms of small rows, slopes of the softmax).
 #include "verify/compare.h"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ Tolerance tolerance_for(Compute compute, const ModelSpec& spec, double logit_rms
   constexpr double standard_deviations = 5.0;
   constexpr double amplification = 2.0;
   const double e =
-      u / std::sqrt(3.0) * std::sqrt(5.0 * static_cast<double>(spec.layers.size()) + 1.0);
+      u / std::sqrt(3.0) * std::sqrt(9.0 * static_cast<double>(spec.layers.size()) + 1.0);
   Tolerance tolerance;
   tolerance.logit = standard_deviations * amplification * e * logit_rms;
   // Router logits of a normed row are of order one; two of them are compared.
