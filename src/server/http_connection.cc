@@ -6,9 +6,15 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -181,21 +187,41 @@ class Connection {
   std::shared_ptr<ConnectionContext> context_;
 };
 
-}  // namespace
-
-asio::awaitable<void> serve_connection(asio::ip::tcp::socket socket,
-                                       std::shared_ptr<ConnectionContext> context) {
-  Connection connection(std::move(socket), context);
+asio::awaitable<void> serve(asio::ip::tcp::socket socket,
+                            std::shared_ptr<ConnectionContext> context) {
+  Connection connection(std::move(socket), std::move(context));
   co_await connection.run();
 }
 
-asio::awaitable<void> refuse_connection(asio::ip::tcp::socket socket) {
+asio::awaitable<void> refuse(asio::ip::tcp::socket socket) {
   const HttpResponse response = error_response(
       {.status = 503, .message = "too many connections", .type = "overloaded", .retry_after_s = 1});
   const std::string bytes = response_head(response, false) + response.body;
   error_code ignored;
   co_await asio::async_write(socket, asio::buffer(bytes), into(ignored));
   socket.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+}
+
+asio::ip::tcp::socket adopt(asio::io_context& io, int descriptor) {
+  // The protocol only matters to calls that are not made on accepted sockets.
+  return {asio::make_strand(io), asio::ip::tcp::v4(), descriptor};
+}
+
+}  // namespace
+
+void start_connection(asio::io_context& io, int descriptor,
+                      std::shared_ptr<ConnectionContext> context) {
+  asio::ip::tcp::socket socket = adopt(io, descriptor);
+  const auto executor = socket.get_executor();
+  ++context->connections;
+  asio::co_spawn(executor, serve(std::move(socket), context),
+                 [context](std::exception_ptr) { --context->connections; });
+}
+
+void refuse_connection(asio::io_context& io, int descriptor) {
+  asio::ip::tcp::socket socket = adopt(io, descriptor);
+  const auto executor = socket.get_executor();
+  asio::co_spawn(executor, refuse(std::move(socket)), asio::detached);
 }
 
 }  // namespace dure

@@ -1,13 +1,14 @@
-// One connection: reads requests, has them handled, sends the answers. Included only by the files
-// that know Asio.
+// One connection: reads requests, has them handled, sends the answers.
 #pragma once
 
 #include <atomic>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <memory>
 
 #include "server/http_server.h"
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace dure {
 
@@ -20,11 +21,11 @@ struct ConnectionContext {
   std::atomic<bool> draining{false};
 };
 
-// Runs on `socket`'s executor, a strand.
-boost::asio::awaitable<void> serve_connection(boost::asio::ip::tcp::socket socket,
-                                              std::shared_ptr<ConnectionContext> context);
+// Takes over the accepted socket and serves it as a coroutine on a strand of its own.
+void start_connection(boost::asio::io_context& io, int descriptor,
+                      std::shared_ptr<ConnectionContext> context);
 
 // Says 503 and hangs up: the server has as many connections as it takes.
-boost::asio::awaitable<void> refuse_connection(boost::asio::ip::tcp::socket socket);
+void refuse_connection(boost::asio::io_context& io, int descriptor);
 
 }  // namespace dure

@@ -8,6 +8,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -78,22 +79,20 @@ struct HttpServer::Impl {
   asio::awaitable<void> accept() {
     for (;;) {
       error_code error;
-      tcp::socket socket = co_await acceptor.async_accept(
-          asio::make_strand(io), asio::redirect_error(asio::use_awaitable, error));
+      tcp::socket socket =
+          co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
       if (!acceptor.is_open()) co_return;
       if (error) {  // out of descriptors, most likely: connections that end make room
         asio::steady_timer pause(io, std::chrono::milliseconds(50));
         co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
         continue;
       }
-      const auto executor = socket.get_executor();
-      if (context->connections >= context->options.max_connections) {
-        asio::co_spawn(executor, refuse_connection(std::move(socket)), asio::detached);
-        continue;
+      const int descriptor = socket.release();
+      if (context->connections < context->options.max_connections) {
+        start_connection(io, descriptor, context);
+      } else {
+        refuse_connection(io, descriptor);
       }
-      ++context->connections;
-      asio::co_spawn(executor, serve_connection(std::move(socket), context),
-                     [context = context](std::exception_ptr) { --context->connections; });
     }
   }
 

@@ -88,7 +88,7 @@ ChatCall parse_chat_call(std::string_view body, const ServedModel& model) {
   const Json json = parse_json(body, "request body");
   Fields fields(json, "");
   ChatCall call;
-  call.generation = read_generation(fields, model, 0);
+  call.generation = read_generation(fields, model);
   call.conversation = read_conversation(fields);
   fields.integer("top_logprobs", 0, 20);
   for (const char* name :

@@ -41,7 +41,8 @@ CompletionCall parse_completion_call(std::string_view body, const ServedModel& m
   const Json json = parse_json(body, "request body");
   Fields fields(json, "");
   CompletionCall call;
-  call.generation = read_generation(fields, model, completion_default_max_tokens);
+  call.generation = read_generation(fields, model);
+  call.generation.default_max_tokens = completion_default_max_tokens;
   call.prompts = read_prompts(fields, model.vocab);
   call.add_special = fields.boolean("add_special_tokens").value_or(true);
   fields.unsupported("echo");

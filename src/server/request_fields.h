@@ -6,12 +6,11 @@
 
 namespace dure {
 
-// Reads `model`; throws ModelNotFound for one that is not served.
+// Reads `model`; 404 (model_not_found) for one that is not served.
 std::string read_model(Fields& fields, const ServedModel& model);
 
-// Everything but the prompt. `default_max_tokens` is what an absent max_tokens means.
-GenerationFields read_generation(Fields& fields, const ServedModel& model,
-                                 int32_t default_max_tokens);
+// Everything but the prompt.
+GenerationFields read_generation(Fields& fields, const ServedModel& model);
 
 // messages, add_generation_prompt, continue_final_message, chat_template_kwargs,
 // add_special_tokens.

@@ -93,20 +93,22 @@ std::string read_model(Fields& fields, const ServedModel& model) {
   const std::optional<std::string> name = fields.text("model");
   if (!name) return model.names.front();
   if (!model.answers_to(*name)) {
-    throw ModelNotFound(ErrorCode::bad_input,
-                        fmt::format("the model {} does not exist here", quoted(Json(*name))),
-                        fmt::format("this server has {}", model.names.front()), "model");
+    throw RequestError(404, "model_not_found",
+                       fmt::format("the model {} does not exist here", quoted(Json(*name))),
+                       fmt::format("this server has {}", model.names.front()), "model");
   }
   return *name;
 }
 
-GenerationFields read_generation(Fields& fields, const ServedModel& model,
-                                 int32_t default_max_tokens) {
+GenerationFields read_generation(Fields& fields, const ServedModel& model) {
   GenerationFields made;
   made.model = read_model(fields, model);
   const std::optional<int64_t> newer = fields.integer("max_completion_tokens", 1, INT32_MAX);
   const std::optional<int64_t> older = fields.integer("max_tokens", 1, INT32_MAX);
-  made.max_tokens = static_cast<int32_t>(newer ? *newer : older.value_or(default_max_tokens));
+  // max_completion_tokens is the newer name and wins.
+  if (const std::optional<int64_t> most = newer ? newer : older) {
+    made.max_tokens = static_cast<int32_t>(*most);
+  }
   made.sampling = read_sampling(fields, model.defaults);
   read_stops(fields, model, made);
   read_stream(fields, made);

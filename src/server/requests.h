@@ -1,5 +1,5 @@
 // What the API's clients may ask for, after validation: a value of these types cannot be wrong.
-// Every parser throws bad_input (unknown model: ModelNotFound) naming the field.
+// Every parser throws Error (bad_input, or a RequestError) naming the field.
 //
 // Fields that are known and have no effect here: user, metadata, store, service_tier,
 // safety_identifier, prompt_cache_key, parallel_tool_calls, request_id, reasoning_effort,
@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,17 +22,28 @@
 
 namespace dure {
 
-// The request names a model that is not served here: HTTP 404.
-class ModelNotFound : public Error {
+// A refusal with a status or code of its own, as OpenAI's clients know it.
+class RequestError : public Error {
  public:
-  using Error::Error;
+  RequestError(int status, std::string code, std::string message, std::string hint,
+               std::string field)
+      : Error(ErrorCode::bad_input, std::move(message), std::move(hint), std::move(field)),
+        status_(status),
+        code_(std::move(code)) {}
+  int status() const { return status_; }
+  const std::string& api_code() const { return code_; }
+
+ private:
+  int status_;
+  std::string code_;
 };
 
 // What chat and plain completions share.
 struct GenerationFields {
-  std::string model;        // as the answer names it
-  int32_t max_tokens = 0;   // 0: as many as there is room for
-  SamplingParams sampling;  // with a seed, drawn if the client gave none
+  std::string model;  // as the answer names it
+  std::optional<int32_t> max_tokens;
+  int32_t default_max_tokens = INT32_MAX;  // cut to the room there is
+  SamplingParams sampling;                 // with a seed, drawn if the client gave none
   std::vector<std::string> stop;
   std::vector<int32_t> stop_ids;  // end of sequence included
   bool stream = false;

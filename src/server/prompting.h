@@ -1,0 +1,23 @@
+// From a validated request to token ids and a generation that the engine can take.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/requests.h"
+#include "server/served_model.h"
+
+namespace dure {
+
+// Throws bad_input where the model has no chat template, or in the template's own words.
+std::string render(const Conversation& conversation, const ServedModel& model);
+
+std::vector<int32_t> encode(const Conversation& conversation, const ServedModel& model);
+std::vector<int32_t> encode(const Prompt& prompt, bool add_special, const ServedModel& model);
+
+// Throws a RequestError (context_length_exceeded) naming both numbers when prompt and answer do not
+// fit the context or the KV cache. `field` is where the prompt came from.
+Generation make_generation(const GenerationFields& fields, std::vector<int32_t> prompt,
+                           const std::string& field, const ServedModel& model);
+
+}  // namespace dure
