@@ -67,8 +67,19 @@ bool is_gate_up(Slot slot) {
   return slot == Slot::gate_up || slot == Slot::expert_gate_up || slot == Slot::shared_gate_up;
 }
 
-bool is_partial(const Weight& weight) {
-  return weight.split == Split::rows || weight.split == Split::q_heads_input;
+// The pieces in which a product with this weight is summed on this rank.
+std::vector<int64_t> segments_of(const ResidentPiece& piece, const ModelSpec& spec,
+                                 const Layout& layout, const RankShare& share) {
+  const Weight& weight = *piece.weight;
+  if (weight.split == Split::q_heads_input) {
+    const auto& gqa = std::get<GqaSpec>(spec.layers[static_cast<size_t>(weight.layer)].attention);
+    return tree_segments_of(gqa.heads, gqa.head_dim, layout.tp, share.place.tp);
+  }
+  if (weight.split == Split::rows) {
+    return weight.expert >= 0 ? tree_segments_of(weight.shape[1], 1, layout.etp(), share.place.etp)
+                              : tree_segments_of(weight.shape[1], 1, layout.tp, share.place.tp);
+  }
+  return whole_segment(piece.slice.inputs.size());
 }
 
 // A router decides which experts run, so it is never rounded: its products are fp32 in every mode.
@@ -76,7 +87,8 @@ bool is_router(Slot slot) {
   return slot == Slot::router || slot == Slot::shared_router;
 }
 
-void finish(Resident& resident, Compute compute) {
+void finish(Resident& resident, const ModelSpec& spec, const Layout& layout, const RankShare& share,
+            Compute compute) {
   if (resident.form != Form::packed) {
     resident.dtype = resident.form == Form::vector ? DType::f32 : resident.pieces[0].weight->dtype;
     return;
@@ -91,9 +103,7 @@ void finish(Resident& resident, Compute compute) {
   }
   shape.dtype = is_router(resident.slot) ? stored : resident_dtype(stored, compute);
   shape.order = is_gate_up(resident.slot) ? PanelOrder::gate_up : PanelOrder::plain;
-  shape.segments = is_partial(*first.weight)
-                       ? tree_segments_of(first.weight->shape[1], first.slice.inputs)
-                       : whole_segment(first.slice.inputs.size());
+  shape.segments = segments_of(first, spec, layout, share);
 }
 
 }  // namespace
@@ -146,7 +156,7 @@ std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const
                      [](const ResidentPiece& a, const ResidentPiece& b) {
                        return &rule_of(a.weight->part) < &rule_of(b.weight->part);
                      });
-    finish(resident, compute);
+    finish(resident, spec, layout, share, compute);
   }
   return residents;
 }

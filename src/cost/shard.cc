@@ -53,10 +53,6 @@ int64_t widest_cut(const LayerSpec& layer) {
   return std::max(widest, moe.experts * moe.intermediate);
 }
 
-bool is_power_of_two_up_to_8(int n) {
-  return n == 1 || n == 2 || n == 4 || n == 8;
-}
-
 }  // namespace
 
 RankShare share_of(const ModelSpec& spec, const Layout& layout, int rank) {
@@ -152,14 +148,12 @@ void check_layout_for(const ModelSpec& spec, const Layout& layout) {
 }
 
 bool keeps_the_same_bits(const ModelSpec& spec, const Layout& layout) {
-  if (!is_power_of_two_up_to_8(layout.tp)) return false;
-  for (const LayerSpec& layer : spec.layers) {
-    if (std::get<GqaSpec>(layer.attention).heads % layout.tp != 0) return false;
-    if (std::holds_alternative<MoeFfn>(layer.ffn) && !is_power_of_two_up_to_8(layout.etp())) {
-      return false;
-    }
-  }
-  return true;
+  const auto is_moe = [](const LayerSpec& layer) {
+    return std::holds_alternative<MoeFfn>(layer.ffn);
+  };
+  return keeps_subtrees(layout.tp) &&
+         (keeps_subtrees(layout.etp()) ||
+          std::none_of(spec.layers.begin(), spec.layers.end(), is_moe));
 }
 
 }  // namespace dure

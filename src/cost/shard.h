@@ -47,8 +47,9 @@ std::optional<WeightSlice> slice_of(const Weight& weight, const ModelSpec& spec,
 // Throws bad_input if a rank of this layout would hold no layer, no expert, or no part of anything.
 void check_layout_for(const ModelSpec& spec, const Layout& layout);
 
-// False where the layout cannot keep the order of sums (heads that tp does not divide, a tp that is
-// not 1, 2, 4 or 8): then only tokens with a clear margin are promised, and `dure serve` says so.
+// Whether every sum of this layout is added in the order that one rank adds it: tp, and the ranks
+// that share an expert, are 1, 2, 4 or 8. Otherwise only tokens with a clear margin are promised,
+// and `dure serve` says so.
 bool keeps_the_same_bits(const ModelSpec& spec, const Layout& layout);
 
 }  // namespace dure

@@ -10,15 +10,25 @@ std::vector<int64_t> whole_segment(int64_t k) {
   return {k};
 }
 
-std::vector<int64_t> tree_segments_of(int64_t total, Range held) {
+bool keeps_subtrees(int parts) {
+  return parts >= 1 && parts <= tree_segments && tree_segments % parts == 0;
+}
+
+std::vector<int64_t> tree_segments_of(int64_t units, int64_t unit, int parts, int index) {
+  const auto border = [units](int64_t i) { return units * i / tree_segments; };
   std::vector<int64_t> lengths;
+  if (keeps_subtrees(parts)) {
+    const int64_t each = tree_segments / parts;
+    for (int64_t i = index * each; i < (index + 1) * each; ++i) {
+      lengths.push_back((border(i + 1) - border(i)) * unit);
+    }
+    return lengths;
+  }
+  const int64_t begin = units * index / parts;
+  const int64_t end = units * (index + 1) / parts;
   for (int64_t i = 0; i < tree_segments; ++i) {
-    const int64_t begin = std::max(total * i / tree_segments, held.begin);
-    const int64_t end = std::min(total * (i + 1) / tree_segments, held.end);
-    // An empty segment inside the held range stays: it keeps the shape of the tree.
-    const bool inside =
-        total * i / tree_segments >= held.begin && total * (i + 1) / tree_segments <= held.end;
-    if (end > begin || inside) lengths.push_back(std::max<int64_t>(end - begin, 0));
+    const int64_t length = std::min(border(i + 1), end) - std::max(border(i), begin);
+    if (length > 0) lengths.push_back(length * unit);
   }
   return lengths;
 }

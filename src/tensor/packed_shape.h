@@ -23,12 +23,15 @@ struct Range {  // half open
   bool operator==(const Range&) const = default;
 };
 
-// Lengths of the pieces in which a product over `held` of `total` inputs is summed. A
-// column-parallel or replicated product is one piece (`whole`). A row-parallel product is cut at
-// floor(total * i / 8), i = 0..8, so that a rank of tp 1, 2, 4 or 8 holds whole subtrees of one and
-// the same binary tree.
+// Lengths of the pieces in which a product is summed. A column-parallel or replicated product is
+// one piece. A row-parallel product over units * unit inputs (heads of head_dim, say) is cut at
+// whole units, floor(units * i / 8) for i = 0..8, and its sums are added as a binary tree over
+// these eight pieces, some of which may be empty. Part `index` of `parts` holds [floor(units *
+// index / parts), floor(units * (index + 1) / parts)): with 1, 2, 4 or 8 parts that is a whole
+// subtree whatever the units are; with another number of parts pieces are cut in two.
 std::vector<int64_t> whole_segment(int64_t k);
-std::vector<int64_t> tree_segments_of(int64_t total, Range held);
+std::vector<int64_t> tree_segments_of(int64_t units, int64_t unit, int parts, int index);
+bool keeps_subtrees(int parts);  // 1, 2, 4 or 8
 
 enum class PanelOrder {
   plain,
