@@ -55,6 +55,7 @@ struct GqaSpec {
   std::optional<int64_t> window;  // a query sees this many keys, its own included
   double scale = 0.0;             // multiplies q·k
   RopeSpec rope;
+  bool operator==(const GqaSpec&) const = default;
 };
 
 enum class Activation { silu };
@@ -64,16 +65,19 @@ struct DenseFfn {
   int64_t intermediate = 0;
   Activation activation = Activation::silu;
   bool bias = false;
+  bool operator==(const DenseFfn&) const = default;
 };
 
 struct RouterSpec {
   // Softmax over all experts, then the top k; `normalize` divides their weights by their sum.
   bool normalize = false;
+  bool operator==(const RouterSpec&) const = default;
 };
 
 struct SharedExpert {
   int64_t intermediate = 0;
   bool gated = false;  // its output times sigmoid of one more router row (Qwen2-MoE)
+  bool operator==(const SharedExpert&) const = default;
 };
 
 struct MoeFfn {
@@ -83,6 +87,7 @@ struct MoeFfn {
   Activation activation = Activation::silu;
   RouterSpec router;
   std::optional<SharedExpert> shared;
+  bool operator==(const MoeFfn&) const = default;
 };
 
 using AttentionSpec = std::variant<GqaSpec>;
@@ -91,6 +96,7 @@ using FfnSpec = std::variant<DenseFfn, MoeFfn>;
 struct LayerSpec {
   AttentionSpec attention;
   FfnSpec ffn;
+  bool operator==(const LayerSpec&) const = default;
 };
 
 // How a checkpoint spells its tensors, where families differ.

@@ -1,0 +1,197 @@
+// See memory.h.
+#include "cost/memory.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cost/resident.h"
+#include "cost/step_buffers.h"
+
+namespace dure {
+namespace {
+
+const GqaSpec& attention_of(const LayerSpec& layer) {
+  return std::get<GqaSpec>(layer.attention);
+}
+
+// Everything but the weights.
+RankMemory run_memory(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                      const RunShape& shape) {
+  RankMemory memory;
+  memory.kv = shape.pages * kv_page_bytes(spec, layout, share, shape);
+  for (const StepBufferSize& size : step_buffers(spec, layout, share, shape.max_batch_tokens)) {
+    (size.communication ? memory.communication : memory.activation) += size.bytes;
+  }
+  memory.overhead = shape.overhead;
+  return memory;
+}
+
+// Parts that quantized releases keep in their first type.
+bool is_retyped(const Resident& resident) {
+  switch (resident.slot) {
+    case Slot::head:
+    case Slot::router:
+    case Slot::shared_router:
+      return false;
+    default:
+      return resident.form == Form::packed;
+  }
+}
+
+bool is_retyped(const Weight& weight) {
+  if (!weight.is_matrix()) return false;
+  switch (weight.part) {
+    case Part::embedding:
+    case Part::lm_head:
+    case Part::router:
+    case Part::shared_router:
+      return false;
+    default:
+      return true;
+  }
+}
+
+int64_t experts_held(const LayerSpec& layer, const Layout& layout, const RankShare& share) {
+  const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+  return moe == nullptr ? 0 : experts_of(*moe, layout, share.place.ep).size();
+}
+
+}  // namespace
+
+int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                      const RunShape& shape) {
+  int64_t elements = 0;
+  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+    const GqaSpec& attention = attention_of(spec.layers[static_cast<size_t>(i)]);
+    const HeadShare heads = heads_of(attention, layout.tp, share.place.tp);
+    elements += 2 * heads.kv.size() * attention.head_dim;  // K and V
+  }
+  return elements * shape.page_tokens * bytes_of(shape.kv_dtype);
+}
+
+int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype) {
+  RunShape shape;
+  shape.kv_dtype = kv_dtype;
+  shape.page_tokens = 1;
+  return kv_page_bytes(spec, {}, share_of(spec, {}, 0), shape);
+}
+
+std::optional<int64_t> windowed_tokens_per_sequence(const ModelSpec& spec, int64_t context,
+                                                    int64_t chunk_tokens, int64_t page_tokens) {
+  int64_t widest = 0;
+  for (const LayerSpec& layer : spec.layers) {
+    const std::optional<int64_t> window = attention_of(layer).window;
+    if (!window) return std::nullopt;
+    widest = std::max(widest, *window);
+  }
+  const int64_t tokens = std::min(context, widest - 1 + std::min(chunk_tokens, context));
+  return ((tokens + page_tokens - 1) / page_tokens + 1) * page_tokens;
+}
+
+RankMemory rank_memory(const std::vector<Weight>& weights, const ModelSpec& spec,
+                       const Layout& layout, int rank, const RunShape& shape) {
+  const RankShare share = share_of(spec, layout, rank);
+  RankMemory memory = run_memory(spec, layout, share, shape);
+  for (const Resident& each : resident_weights(weights, spec, layout, share, shape.compute)) {
+    memory.weights += each.payload();
+    memory.padding += each.bytes() - each.payload();
+  }
+  return memory;
+}
+
+MemoryModel::MemoryModel(const ModelSpec& spec, std::optional<WeightFormat> format)
+    : spec_(spec), format_(format) {
+  const std::vector<Weight> weights = inventory(spec_);
+  for (size_t i = 0; i < spec_.layers.size(); ++i) {
+    const auto kind = std::find_if(kinds_.begin(), kinds_.end(), [&](const LayerKind& each) {
+      return spec_.layers[static_cast<size_t>(each.first)] == spec_.layers[i];
+    });
+    if (kind != kinds_.end()) {
+      kind->members[i] = true;
+      continue;
+    }
+    kinds_.push_back({static_cast<int>(i), std::vector<bool>(spec_.layers.size()), {}});
+    kinds_.back().members[i] = true;
+  }
+  for (const Weight& weight : weights) {
+    if (weight.layer < 0) outer_.push_back(weight);
+    for (LayerKind& kind : kinds_) {
+      if (weight.layer == kind.first && weight.expert <= 0) kind.weights.push_back(weight);
+    }
+  }
+}
+
+MemoryModel::Bytes MemoryModel::resident_bytes(const std::vector<Weight>& weights,
+                                               const Layout& layout, const RankShare& share,
+                                               Compute compute) const {
+  Bytes bytes;
+  for (const Resident& each : resident_weights(weights, spec_, layout, share, compute)) {
+    if (format_ && is_retyped(each)) {
+      bytes.payload += bytes_in(*format_, each.elements());
+    } else {
+      bytes.payload += each.payload();
+      bytes.padding += each.bytes() - each.payload();
+    }
+  }
+  return bytes;
+}
+
+MemoryModel::Bytes MemoryModel::bytes_of_kind(const LayerKind& kind, const Layout& layout,
+                                              const RankShare& share, Compute compute) const {
+  // A rank of the stage that holds this layer alone, and one expert in place of its many.
+  RankShare alone = share;
+  alone.layers = {kind.first, kind.first + 1};
+  const LayerSpec& layer = spec_.layers[static_cast<size_t>(kind.first)];
+  const int64_t held = experts_held(layer, layout, share);
+  std::vector<Weight> common;
+  std::vector<Weight> expert;
+  for (const Weight& weight : kind.weights) {
+    (weight.expert < 0 ? common : expert).push_back(weight);
+  }
+  Bytes bytes = resident_bytes(common, layout, alone, compute);
+  if (held == 0) return bytes;
+  const auto& moe = std::get<MoeFfn>(layer.ffn);
+  for (Weight& weight : expert) {
+    weight.expert = static_cast<int>(experts_of(moe, layout, share.place.ep).begin);
+  }
+  const Bytes one = resident_bytes(expert, layout, alone, compute);
+  bytes.payload += held * one.payload;
+  bytes.padding += held * one.padding;
+  return bytes;
+}
+
+RankMemory MemoryModel::of(const Layout& layout, int rank, const RunShape& shape) const {
+  const RankShare share = share_of(spec_, layout, rank);
+  RankMemory memory = run_memory(spec_, layout, share, shape);
+  Bytes sum = resident_bytes(outer_, layout, share, shape.compute);
+  for (const LayerKind& kind : kinds_) {
+    const auto first = kind.members.begin() + share.layers.begin;
+    const auto last = kind.members.begin() + share.layers.end;
+    const int64_t layers = std::count(first, last, true);
+    if (layers == 0) continue;
+    const Bytes each = bytes_of_kind(kind, layout, share, shape.compute);
+    sum.payload += layers * each.payload;
+    sum.padding += layers * each.padding;
+  }
+  memory.weights = sum.payload;
+  memory.padding = sum.padding;
+  return memory;
+}
+
+int64_t MemoryModel::all_weights() const {
+  const auto bytes = [this](const Weight& weight) {
+    return format_ && is_retyped(weight) ? bytes_in(*format_, weight.elements()) : weight.bytes();
+  };
+  int64_t sum = 0;
+  for (const Weight& weight : outer_) sum += bytes(weight);
+  for (const LayerKind& kind : kinds_) {
+    const int64_t layers = std::count(kind.members.begin(), kind.members.end(), true);
+    const auto* moe = std::get_if<MoeFfn>(&spec_.layers[static_cast<size_t>(kind.first)].ffn);
+    for (const Weight& weight : kind.weights) {
+      sum += bytes(weight) * layers * (weight.expert < 0 ? 1 : moe->experts);
+    }
+  }
+  return sum;
+}
+
+}  // namespace dure

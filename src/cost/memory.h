@@ -1,0 +1,87 @@
+// What a rank needs of its machine's memory, by kind, before anything is loaded. Weights are the
+// sum of the loader's own list (resident.h), buffers that of the engine's (step_buffers.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cost/shard.h"
+#include "cost/weight_format.h"
+#include "tensor/dtype.h"
+
+namespace dure {
+
+// How a group will run, as far as memory depends on it.
+struct RunShape {
+  Compute compute = Compute::bf16;
+  DType kv_dtype = DType::bf16;
+  int64_t page_tokens = 16;
+  int64_t pages = 0;                 // of each dp group's cache
+  int64_t max_batch_tokens = 2048;   // of one step and dp group
+  int64_t overhead = rank_overhead;  // bytes: what a process takes before it holds anything
+
+  // Code, MPI's shared memory and queues, staging while loading; measured on dure-rank.
+  static constexpr int64_t rank_overhead = int64_t{96} << 20;
+};
+
+struct RankMemory {  // bytes
+  int64_t weights = 0;
+  int64_t padding = 0;  // of packed matrices, beyond their weights
+  int64_t kv = 0;
+  int64_t activation = 0;
+  int64_t communication = 0;
+  int64_t overhead = 0;
+  int64_t total() const { return weights + padding + kv + activation + communication + overhead; }
+};
+
+// Of one page in all layers that the rank holds; 0 for a rank without kv heads.
+int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                      const RunShape& shape);
+int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype);  // of the whole model
+
+// Tokens that a sequence keeps where every layer sees only a window and an engine frees what lies
+// behind it: the window before the chunk, and the chunk, in whole pages, and one page where the
+// borders do not meet. Nothing if some layer sees everything.
+std::optional<int64_t> windowed_tokens_per_sequence(const ModelSpec& spec, int64_t context,
+                                                    int64_t chunk_tokens, int64_t page_tokens);
+
+// Exactly what a rank with these weights (of bind_inventory) allocates.
+RankMemory rank_memory(const std::vector<Weight>& weights, const ModelSpec& spec,
+                       const Layout& layout, int rank, const RunShape& shape);
+
+// The same for weights that are all of spec.dtype, without listing every layer and expert: equal
+// layers and equal experts are counted, which is fast enough to search layouts with. Where a format
+// is given, the matrices of attention and feed-forward parts are re-typed to it; embedding, head,
+// router and norms stay, as released checkpoints keep them.
+class MemoryModel {
+ public:
+  explicit MemoryModel(const ModelSpec& spec, std::optional<WeightFormat> format = std::nullopt);
+
+  const ModelSpec& spec() const { return spec_; }
+  RankMemory of(const Layout& layout, int rank, const RunShape& shape) const;
+  int64_t all_weights() const;  // bytes of one copy of everything, as stored or re-typed
+
+ private:
+  struct LayerKind {
+    int first = 0;                // a layer of this kind
+    std::vector<bool> members;    // [layers]
+    std::vector<Weight> weights;  // its weights, of the experts only number 0
+  };
+  struct Bytes {
+    int64_t payload = 0;
+    int64_t padding = 0;
+  };
+
+  Bytes bytes_of_kind(const LayerKind& kind, const Layout& layout, const RankShare& share,
+                      Compute compute) const;
+  Bytes resident_bytes(const std::vector<Weight>& weights, const Layout& layout,
+                       const RankShare& share, Compute compute) const;
+
+  ModelSpec spec_;
+  std::optional<WeightFormat> format_;
+  std::vector<LayerKind> kinds_;
+  std::vector<Weight> outer_;  // embedding, final norm, head
+};
+
+}  // namespace dure

@@ -1,0 +1,23 @@
+// Number formats that weights are re-typed to on paper: `dure fit --weights fp8`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dure {
+
+// Scales and zero points of a block format are part of its bits.
+struct WeightFormat {
+  std::string_view name;
+  double bits_per_weight = 16;
+};
+
+// Throws bad_input naming the known ones.
+WeightFormat find_weight_format(std::string_view name);
+std::vector<std::string> known_weight_formats();
+
+int64_t bytes_in(const WeightFormat& format, int64_t weights);  // rounded up
+
+}  // namespace dure
