@@ -50,6 +50,18 @@ void multiply(const MatmulTile& tile) {
 
 }  // namespace
 
+float avx512_bf16_peak(int64_t rounds) {
+  __m512 sums[peak_sums];
+  for (__m512& sum : sums) sum = _mm512_setzero_ps();
+  const __m512bh x = (__m512bh)_mm512_set1_epi32(0x3f003f00);  // pairs of 0.5
+  const __m512bh w = (__m512bh)_mm512_set1_epi32(0x3f00bf00);  // their products cancel
+  for (int64_t i = 0; i < rounds; ++i)
+    for (__m512& sum : sums) sum = _mm512_dpbf16_ps(sum, x, w);
+  __m512 total = _mm512_setzero_ps();
+  for (const __m512& sum : sums) total = _mm512_add_ps(total, sum);
+  return _mm512_reduce_add_ps(total);
+}
+
 void avx512_bf16_matmul(const MatmulTile& tile) {
   multiply(tile);
 }

@@ -58,6 +58,8 @@ static constexpr int64_t round_up_lanes(int64_t count) {
   return (count + 15) / 16 * 16;
 }
 
+inline constexpr int peak_sums = 12;  // Lanes in flight of the peak loops
+
 struct KernelTable {
   const char* name = "";
   int tile_rows = 0;  // rows of the largest tile
@@ -96,6 +98,9 @@ struct KernelTable {
   // partial[where[s * parts + p]]); rows of partial are `stride` apart.
   void (*combine)(const float* partial, int64_t stride, const int32_t* where, const float* weights,
                   int64_t slots, int64_t parts, int64_t width, float* out) = nullptr;
+  // The loops of peak.h.
+  float (*peak)(int64_t rounds) = nullptr;
+  uint64_t (*read_stream)(const void* data, int64_t bytes) = nullptr;
   // exp of `count` numbers; for tests of its error bound.
   void (*exp)(const float* x, int64_t count, float* out) = nullptr;
 };
@@ -104,6 +109,7 @@ struct KernelTable {
 const KernelTable& avx2_kernels();           // AVX2, FMA, F16C
 const KernelTable& avx512_kernels();         // AVX-512 F, BW, DQ, VL
 void avx512_bf16_matmul(const MatmulTile&);  // and AVX512_BF16
+float avx512_bf16_peak(int64_t rounds);
 
 // Floats of AttentionTile::scratch.
 static constexpr int64_t attention_scratch(int64_t page_tokens, int64_t head_dim) {

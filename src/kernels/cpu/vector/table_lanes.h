@@ -4,6 +4,7 @@
 #include "kernels/cpu/vector/attention_lanes.h"
 #include "kernels/cpu/vector/kernel_table.h"
 #include "kernels/cpu/vector/matmul_lanes.h"
+#include "kernels/cpu/vector/peak_lanes.h"
 #include "kernels/cpu/vector/rows_lanes.h"
 
 namespace dure {
@@ -33,6 +34,8 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.scale_by_sigmoid = scale_by_sigmoid;
   table.softmax_of = softmax_of;
   table.combine = combine;
+  table.peak = peak;
+  table.read_stream = read_stream;
   table.exp = exp_row;
   return table;
 }

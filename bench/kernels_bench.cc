@@ -1,0 +1,273 @@
+// Speed of the kernels in the shapes of Qwen3-30B-A3B (hidden 2048, 32 query and 4 kv heads of 128,
+// 128 experts of 768, 8 per token). Each line gives operations and bytes per second, and both as a
+// ratio to what this machine does right before: a register loop of multiply-adds of the same kind,
+// and a read of 256 MiB, by the same number of threads.
+//   kernels_bench [--threads=N] [--isa=NAME] [--cpu-time] [Google Benchmark's flags]
+#include <benchmark/benchmark.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "base/thread_pool.h"
+#include "kernels/backend.h"
+#include "kernels/cpu/vector/peak.h"
+#include "kernels/random_data.h"
+
+namespace dure {
+namespace {
+
+struct Machine {
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<ThreadPool> pool;
+  AlignedBuffer stream{int64_t{256} << 20};
+};
+
+// Wall time, or with --cpu-time that of the calling thread: on a machine that others use, one
+// thread's ratios then still mean something.
+clockid_t clock_used = CLOCK_MONOTONIC;
+
+double seconds() {
+  timespec now{};
+  clock_gettime(clock_used, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Best of a few short runs: the limit is what the machine can do, not what it did on average.
+template <class Function>
+double best_rate(double work, const Function& run) {
+  double best = 0.0;
+  for (int i = 0; i < 5; ++i) {
+    const double start = seconds();
+    run();
+    best = std::max(best, work / (seconds() - start));
+  }
+  return best;
+}
+
+double peak_operations(Machine& machine, Compute compute) {
+  const bool pairs = compute == Compute::bf16 && machine.backend->has_fast_bf16();
+  constexpr int64_t rounds = 1 << 18;
+  const int threads = machine.pool->threads();
+  const PeakLoop loop = peak_loop(machine.backend->isa(), pairs);
+  return best_rate(static_cast<double>(loop.operations_per_round * rounds * threads), [&] {
+    machine.pool->run(threads, [&](int64_t, int) { benchmark::DoNotOptimize(loop.run(rounds)); });
+  });
+}
+
+double peak_bytes(Machine& machine) {
+  const int64_t pieces = machine.pool->threads() * 4;
+  const int64_t piece = machine.stream.size() / pieces / 4096 * 4096;
+  return best_rate(static_cast<double>(piece * pieces), [&] {
+    machine.pool->run(pieces, [&](int64_t i, int) {
+      benchmark::DoNotOptimize(
+          read_stream(machine.backend->isa(), machine.stream.data() + i * piece, piece));
+    });
+  });
+}
+
+// Times `call` and reports; operations and bytes are those of one call.
+template <class Function>
+void measure(benchmark::State& state, Machine& machine, Compute compute, double operations,
+             double bytes, const Function& call) {
+  call();  // touches everything once
+  const double operations_limit = peak_operations(machine, compute);
+  const double bytes_limit = peak_bytes(machine);
+  const double start = seconds();
+  for (auto _ : state) call();
+  const double each = (seconds() - start) / static_cast<double>(state.iterations());
+  state.counters["Gop/s"] = operations / each * 1e-9;
+  state.counters["GB/s"] = bytes / each * 1e-9;
+  state.counters["of_peak_op"] = operations / each / operations_limit;
+  state.counters["of_peak_byte"] = bytes / each / bytes_limit;
+}
+
+// Enough copies that weights come from memory, not from the last-level cache.
+std::vector<PackedMatrix> copies_of(const PackedShape& shape) {
+  std::vector<PackedMatrix> copies;
+  for (int64_t bytes = 0; bytes < int64_t{160} << 20; bytes += shape.bytes())
+    copies.push_back(random_matrix(shape, static_cast<uint32_t>(copies.size())));
+  return copies;
+}
+
+void matmul(benchmark::State& state, Machine& machine, const PackedShape& shape, Compute compute,
+            int64_t rows) {
+  const std::vector<PackedMatrix> copies = copies_of(shape);
+  const auto x = random_floats(rows * shape.k(), 1);
+  std::vector<float> out(static_cast<size_t>(rows * shape.n));
+  size_t turn = 0;
+  const double operations = 2.0 * static_cast<double>(rows * shape.n * shape.k());
+  measure(state, machine, compute, operations, static_cast<double>(shape.bytes()), [&] {
+    machine.backend->matmul(x.data(), rows, copies[turn++ % copies.size()], nullptr, compute,
+                            out.data());
+  });
+}
+
+// Expert choice: each row takes `top_k` of `experts` at random.
+struct Routing {
+  std::vector<int32_t> source;
+  std::vector<int32_t> begin;
+};
+Routing route(int64_t rows, int experts, int top_k) {
+  std::mt19937 generator(7);
+  std::vector<std::vector<int32_t>> of_expert(static_cast<size_t>(experts));
+  std::vector<int> all(static_cast<size_t>(experts));
+  std::iota(all.begin(), all.end(), 0);
+  for (int32_t row = 0; row < rows; ++row) {
+    std::shuffle(all.begin(), all.end(), generator);
+    for (int s = 0; s < top_k; ++s)
+      of_expert[static_cast<size_t>(all[static_cast<size_t>(s)])].push_back(row);
+  }
+  Routing routing;
+  routing.begin.push_back(0);
+  for (const auto& sources : of_expert) {
+    routing.source.insert(routing.source.end(), sources.begin(), sources.end());
+    routing.begin.push_back(static_cast<int32_t>(routing.source.size()));
+  }
+  return routing;
+}
+
+void experts(benchmark::State& state, Machine& machine, bool up, int64_t rows) {
+  const PackedShape shape =
+      up ? PackedShape{1536, whole_segment(2048), DType::bf16, PanelOrder::gate_up}
+         : PackedShape{2048, tree_segments_of(768, {0, 768}), DType::bf16, PanelOrder::plain};
+  std::vector<PackedMatrix> matrices;
+  for (uint32_t e = 0; e < 128; ++e) matrices.push_back(random_matrix(shape, e));
+  Routing routing = route(rows, 128, 8);
+  int64_t active = 0;
+  for (size_t e = 0; e < 128; ++e) active += routing.begin[e] != routing.begin[e + 1];
+  const int64_t pairs = static_cast<int64_t>(routing.source.size());
+  if (!up) std::iota(routing.source.begin(), routing.source.end(), 0);
+  const auto x = random_floats((up ? rows : pairs) * shape.k(), 1);
+  std::vector<float> out(static_cast<size_t>(pairs * shape.n));
+  const double operations = 2.0 * static_cast<double>(pairs * shape.n * shape.k());
+  measure(
+      state, machine, Compute::bf16, operations, static_cast<double>(active * shape.bytes()), [&] {
+        const ExpertRows grouped{routing.source, routing.begin};
+        if (up) {
+          machine.backend->grouped_matmul_swiglu(x.data(), grouped, matrices, Compute::bf16,
+                                                 out.data());
+        } else {
+          machine.backend->grouped_matmul(x.data(), grouped, matrices, Compute::bf16, out.data());
+        }
+      });
+}
+
+// `sequences` of `context` cached tokens, the last `tokens` of which are queries.
+void attention(benchmark::State& state, Machine& machine, int64_t sequences, int64_t context,
+               int64_t tokens) {
+  constexpr int64_t heads = 32, kv_heads = 4, head_dim = 128, page_tokens = 16;
+  const int64_t pages_each = (context + page_tokens - 1) / page_tokens;
+  const int64_t page_bytes = kv_page_elements(page_tokens, kv_heads, head_dim) * 2;
+  AlignedBuffer k(sequences * pages_each * page_bytes);
+  AlignedBuffer v(sequences * pages_each * page_bytes);
+  const KvLayer cache{k.data(), v.data(), DType::bf16, page_tokens, kv_heads, head_dim};
+  std::vector<int32_t> pages(static_cast<size_t>(sequences * pages_each));
+  std::iota(pages.begin(), pages.end(), 0);
+  std::vector<AttentionSlice> slices;
+  for (int64_t s = 0; s < sequences; ++s)
+    slices.push_back({s * tokens, tokens, context - tokens,
+                      std::span(pages).subspan(static_cast<size_t>(s * pages_each),
+                                               static_cast<size_t>(pages_each))});
+  std::vector<int32_t> kv_of_head;
+  for (int32_t h = 0; h < heads; ++h) kv_of_head.push_back(h / 8);
+  const auto q = random_floats(sequences * tokens * heads * head_dim, 1);
+  std::vector<float> out(q.size());
+  const AttentionShape shape{heads, head_dim, kv_of_head, 0.088f, 0};
+  const double keys = static_cast<double>(tokens) *
+                      (static_cast<double>(context - tokens) + static_cast<double>(tokens + 1) / 2);
+  const double operations = static_cast<double>(sequences * heads * head_dim) * 4.0 * keys;
+  measure(state, machine, Compute::fp32, operations, static_cast<double>(k.size() + v.size()), [&] {
+    machine.backend->attention(q.data(), heads * head_dim, slices, shape, cache, out.data());
+  });
+}
+
+template <class Function>
+void add(const std::string& name, const Function& function) {
+  benchmark::RegisterBenchmark(name.c_str(), function)
+      ->UseRealTime()
+      ->Unit(benchmark::kMicrosecond);
+}
+
+void register_all(Machine& machine) {
+  const auto plain = [](int64_t n, int64_t k, DType dtype) {
+    return PackedShape{n, whole_segment(k), dtype, PanelOrder::plain};
+  };
+  const auto tree = [](int64_t n, int64_t k) {
+    return PackedShape{n, tree_segments_of(k, {0, k}), DType::bf16, PanelOrder::plain};
+  };
+  const std::pair<std::string, PackedShape> bf16[] = {
+      {"qkv_5120x2048", plain(5120, 2048, DType::bf16)},
+      {"o_2048x4096_tree", tree(2048, 4096)},
+      {"down_2048x768_tree", tree(2048, 768)},
+      {"head_151936x2048", plain(151936, 2048, DType::bf16)}};
+  for (const auto& [name, shape] : bf16) {
+    for (const int64_t rows : {1, 4, 16, 64, 512}) {
+      if (shape.n > 100000 && rows > 64) continue;
+      add("matmul_bf16/" + name + "/rows:" + std::to_string(rows),
+          [&machine, shape = shape, rows](benchmark::State& state) {
+            matmul(state, machine, shape, Compute::bf16, rows);
+          });
+    }
+  }
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const int64_t rows : {1, 16, 512}) {
+      add("matmul_fp32/" + std::string(to_string(dtype)) +
+              "_2048x2048/rows:" + std::to_string(rows),
+          [&machine, shape = plain(2048, 2048, dtype), rows](benchmark::State& state) {
+            matmul(state, machine, shape, Compute::fp32, rows);
+          });
+    }
+  }
+  for (const bool up : {true, false}) {
+    for (const int64_t rows : {1, 4, 16, 64, 512}) {
+      add(std::string(up ? "experts_gate_up" : "experts_down") + "/rows:" + std::to_string(rows),
+          [&machine, up, rows](benchmark::State& state) { experts(state, machine, up, rows); });
+    }
+  }
+  const int64_t attention_cases[][3] = {
+      {1, 4096, 1}, {16, 1024, 1}, {64, 1024, 1}, {1, 512, 512}, {1, 4096, 512}};
+  for (const auto& [sequences, context, tokens] : attention_cases) {
+    add("attention/sequences:" + std::to_string(sequences) + "/context:" + std::to_string(context) +
+            "/tokens:" + std::to_string(tokens),
+        [&machine, s = sequences, c = context, t = tokens](benchmark::State& state) {
+          attention(state, machine, s, c, t);
+        });
+  }
+}
+
+}  // namespace
+}  // namespace dure
+
+int main(int argc, char** argv) {
+  int threads = 2;
+  std::string isa;
+  int kept = 1;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--threads=")) {
+      threads = std::atoi(argv[i] + std::strlen("--threads="));
+    } else if (argument.starts_with("--isa=")) {
+      isa = argument.substr(std::strlen("--isa="));
+    } else if (argument == "--cpu-time") {
+      threads = 1;
+      dure::clock_used = CLOCK_THREAD_CPUTIME_ID;
+    } else {
+      argv[kept++] = argv[i];
+    }
+  }
+  argc = kept;
+  dure::Machine machine;
+  machine.backend = dure::make_cpu_backend(threads, isa);
+  machine.pool = std::make_unique<dure::ThreadPool>(threads);
+  std::memset(machine.stream.data(), 1, static_cast<size_t>(machine.stream.size()));
+  dure::register_all(machine);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+}
