@@ -1,0 +1,108 @@
+// See fit.h.
+#include "cost/fit.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+
+namespace dure {
+namespace {
+
+RankMemory memory_of(const MemoryModel& model, const FitQuestion& question, const Layout& layout,
+                     int rank, int64_t pages) {
+  RunShape shape = question.shape;
+  shape.pages = pages;
+  RankMemory memory = model.of(layout, rank, shape);
+  if (!question.shared) {
+    memory.communication += gpu_dispatch_workspace(model.spec(), layout, shape.max_batch_tokens);
+  }
+  return memory;
+}
+
+int64_t page_bytes_of(const MemoryModel& model, const FitQuestion& question, const Layout& layout,
+                      int rank) {
+  return kv_page_bytes(model.spec(), layout, share_of(model.spec(), layout, rank), question.shape);
+}
+
+// Ranks whose memory is one: a machine's where it is shared, else each alone.
+int ranks_per_memory(const FitQuestion& question, const Layout& layout) {
+  if (!question.shared) return 1;
+  return question.ranks_per_node > 0 ? question.ranks_per_node : layout.world();
+}
+
+// Adds the pages to what every rank holds, and says what that leaves.
+void fill_cache(const MemoryModel& model, const FitQuestion& question, int64_t pages,
+                FitAnswer& answer) {
+  answer.pages = pages;
+  const int together = ranks_per_memory(question, answer.layout);
+  const int world = answer.layout.world();
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int first = 0; first < world; first += together) {
+    const int last = std::min(first + together, world);
+    int64_t free = question.budget();
+    for (int rank = first; rank < last; ++rank) {
+      RankMemory& memory = answer.ranks[static_cast<size_t>(rank)].memory;
+      memory.kv = pages * page_bytes_of(model, question, answer.layout, rank);
+      free -= memory.total();
+    }
+    for (int rank = first; rank < last; ++rank) {
+      answer.ranks[static_cast<size_t>(rank)].free = free;
+    }
+    if (free < least) {
+      least = free;
+      answer.tightest = static_cast<size_t>(first);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t FitQuestion::budget() const {
+  return static_cast<int64_t>(static_cast<double>(memory_bytes) * utilization);
+}
+
+int64_t FitQuestion::pages_needed(int dp) const {
+  if (context == 0) return 1;
+  const int64_t pages = (context + shape.page_tokens - 1) / shape.page_tokens;
+  return pages * ((sequences + dp - 1) / dp);
+}
+
+int FitQuestion::nodes_of(const Layout& of) const {
+  const int each = ranks_per_node > 0 ? ranks_per_node : of.world();
+  return (of.world() + each - 1) / each;
+}
+
+FitAnswer fit(const MemoryModel& model, const FitQuestion& question) {
+  const Layout& layout = question.layout;
+  FitAnswer answer;
+  answer.layout = layout;
+  const int world = layout.world();
+  const int together = ranks_per_memory(question, layout);
+  answer.most_pages = std::numeric_limits<int32_t>::max();
+  for (int first = 0; first < world; first += together) {
+    int64_t free = question.budget();
+    int64_t page = 0;
+    for (int rank = first; rank < std::min(first + together, world); ++rank) {
+      const RankMemory memory = memory_of(model, question, layout, rank, 0);
+      answer.ranks.push_back({memory, 0});
+      free -= memory.total();
+      page += page_bytes_of(model, question, layout, rank);
+    }
+    const int64_t pages = free < 0 ? 0 : page == 0 ? answer.most_pages : free / page;
+    answer.most_pages = std::min(answer.most_pages, pages);
+  }
+  const int64_t needed = question.pages_needed(layout.dp);
+  answer.fits = answer.most_pages >= needed;
+  const bool all_of_it = answer.fits && question.context == 0;
+  fill_cache(model, question, all_of_it ? answer.most_pages : needed, answer);
+  return answer;
+}
+
+int64_t gpu_dispatch_workspace(const ModelSpec& spec, const Layout& layout,
+                               int64_t max_batch_tokens) {
+  constexpr int64_t bf16_bytes = 2;
+  return layout.ep == 1 ? 0 : layout.ep * max_batch_tokens * spec.hidden * bf16_bytes;
+}
+
+}  // namespace dure

@@ -1,0 +1,61 @@
+// Does a model fit on a layout, how much cache is left, and which layout fits if this one does not.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost/memory.h"
+
+namespace dure {
+
+struct FitQuestion {
+  Layout layout;
+  RunShape shape;            // `pages` is part of the answer
+  int64_t memory_bytes = 0;  // usable: of each rank's GPU, or of each machine where ranks share it
+  bool shared = false;       // ranks of one machine share its memory (CPU)
+  int ranks_per_node = 0;    // 0: all on one
+  double utilization = 0.9;  // of memory_bytes
+  int64_t context = 0;       // tokens of each sequence that must fit; 0: one page at least
+  int64_t sequences = 1;     // at once, shared out over dp groups
+
+  int64_t budget() const;  // bytes
+  // Pages that each dp group's cache must have.
+  int64_t pages_needed(int dp) const;
+  int nodes_of(const Layout& layout) const;
+};
+
+struct RankFit {
+  RankMemory memory;
+  int64_t free = 0;  // bytes; below zero: missing. Where memory is shared, of the whole machine
+};
+
+struct FitAnswer {
+  Layout layout;
+  bool fits = false;
+  int64_t pages = 0;           // of each dp group: all that fit, or those asked for
+  int64_t most_pages = 0;      // that would fit; 0 where not even the weights do
+  std::vector<RankFit> ranks;  // [world]
+  size_t tightest = 0;         // the rank with the least free memory
+};
+
+// The layout must have passed check_layout_for.
+FitAnswer fit(const MemoryModel& model, const FitQuestion& question);
+
+// Of the layouts with the fewest ranks that fit, at least as many as the question's, the one that
+// changes the question's sizes least. Nothing within 1024 ranks: nothing returned.
+std::optional<FitAnswer> nearest_that_fits(const MemoryModel& model, const FitQuestion& question);
+
+// Things worth knowing about an answer, one sentence each: replicated cache and what data
+// parallelism would save, a cache shorter than the model's context, sums whose order is not kept, a
+// utilization that leaves too little for what engines allocate beside it.
+std::vector<std::string> fit_remarks(const MemoryModel& model, const FitQuestion& question,
+                                     const FitAnswer& answer);
+
+// GPU engines exchange expert inputs through a workspace with room for every peer's largest batch:
+// ep × max_batch_tokens × hidden bf16 values on each rank. 0 where ep is 1.
+int64_t gpu_dispatch_workspace(const ModelSpec& spec, const Layout& layout,
+                               int64_t max_batch_tokens);
+
+}  // namespace dure
