@@ -135,7 +135,7 @@ Routing route(int64_t rows, int experts, int top_k) {
 void experts(benchmark::State& state, Machine& machine, bool up, int64_t rows) {
   const PackedShape shape =
       up ? PackedShape{1536, whole_segment(2048), DType::bf16, PanelOrder::gate_up}
-         : PackedShape{2048, tree_segments_of(768, {0, 768}), DType::bf16, PanelOrder::plain};
+         : PackedShape{2048, tree_segments_of(768, 1, 1, 0), DType::bf16, PanelOrder::plain};
   std::vector<PackedMatrix> matrices;
   for (uint32_t e = 0; e < 128; ++e) matrices.push_back(random_matrix(shape, e));
   Routing routing = route(rows, 128, 8);
@@ -199,7 +199,7 @@ void register_all(Machine& machine) {
     return PackedShape{n, whole_segment(k), dtype, PanelOrder::plain};
   };
   const auto tree = [](int64_t n, int64_t k) {
-    return PackedShape{n, tree_segments_of(k, {0, k}), DType::bf16, PanelOrder::plain};
+    return PackedShape{n, tree_segments_of(k, 1, 1, 0), DType::bf16, PanelOrder::plain};
   };
   const std::pair<std::string, PackedShape> bf16[] = {
       {"qkv_5120x2048", plain(5120, 2048, DType::bf16)},
