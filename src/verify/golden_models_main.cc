@@ -21,13 +21,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> case_folders(const fs::path& root, const std::string& only) {
+std::vector<fs::path> case_folders(const fs::path& root, const std::vector<std::string>& only) {
   std::vector<fs::path> cases;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
     if (entry.path().filename() != "expected.safetensors") continue;
     const fs::path folder = entry.path().parent_path();
     const std::string name = fs::relative(folder, root).string();
-    if (only.empty() || fnmatch(only.c_str(), name.c_str(), 0) == 0) cases.push_back(folder);
+    const auto matches = [&name](const std::string& pattern) {
+      return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    };
+    if (only.empty() || std::any_of(only.begin(), only.end(), matches)) cases.push_back(folder);
   }
   std::sort(cases.begin(), cases.end());
   return cases;
@@ -68,7 +71,7 @@ bool run_case(const fs::path& folder, const std::string& name, dure::VerifyOptio
 int main(int argc, char** argv) {
   CLI::App app("Runs recorded model cases through dure verify's code.");
   fs::path root;
-  std::string only;
+  std::vector<std::string> only;
   std::string compute = std::string(dure::to_string(dure::default_compute()));
   dure::VerifyOptions options;
   app.add_option("DIR", root, "folder with case folders")->required();
@@ -79,7 +82,7 @@ int main(int argc, char** argv) {
   app.add_option("--compute", compute)->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_option("--batch", options.batch, "sequences in each prefill step");
   app.add_option("--chunk", options.chunk, "prompt tokens of a step, 0 for all");
-  app.add_option("--only", only, "case names, with * and ?");
+  app.add_option("--only", only, "case names, with * and ?; several with commas")->delimiter(',');
   CLI11_PARSE(app, argc, argv);
   dure::StartGroup& start = options.group.start;
   start.compute = compute == "fp32" ? dure::Compute::fp32 : dure::Compute::bf16;

@@ -1,0 +1,100 @@
+// Any layout gives the same bits: one hash of all logits for every split, batch composition and
+// chunking; and where a layout only promises tokens, the tokens.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cluster/this_machine.h"
+#include "cost/shard.h"
+#include "model/load_spec.h"
+#include "verify/verify.h"
+
+namespace dure {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Variant {
+  Layout layout;
+  int batch = 1;
+  int chunk = 0;
+  Compute compute = Compute::bf16;
+};
+
+std::string name_of(const Variant& variant) {
+  return fmt::format("{}, batch {}, chunk {}, {}", to_string(variant.layout), variant.batch,
+                     variant.chunk, to_string(variant.compute));
+}
+
+VerifyResult run(const std::string& model, const Variant& variant) {
+  VerifyOptions options;
+  StartGroup& start = options.group.start;
+  start.model = (fs::path(DURE_SOURCE_DIR) / "testdata/models" / model).string();
+  start.layout = variant.layout;
+  start.compute = variant.compute;
+  start.kv_dtype = variant.compute == Compute::fp32 ? DType::f32 : DType::bf16;
+  start.threads = default_threads(variant.layout.world());
+  options.batch = variant.batch;
+  options.chunk = variant.chunk;
+  return verify(options);
+}
+
+class Layouts : public testing::TestWithParam<std::string> {};
+
+TEST_P(Layouts, GiveTheSameBitsAsOneRank) {
+  const ModelSpec spec = load_spec(fs::path(DURE_SOURCE_DIR) / "testdata/models" / GetParam());
+  const std::string alone = run(GetParam(), {}).logits_hash;
+  const std::vector<Variant> variants = {
+      {{.tp = 2}},
+      {{.tp = 4}},
+      {{.tp = 8}},
+      {{.pp = 2}},
+      {{.pp = 3}},
+      {{.dp = 2}, 3},
+      {{.tp = 2, .ep = 2}},
+      {{.tp = 4, .ep = 2}},
+      {{.tp = 4, .ep = 4}, 3, 16},
+      {{.dp = 2, .ep = 2}, 17},
+      {{.tp = 2, .pp = 2}, 1, 7},
+      {{.tp = 2, .pp = 2, .ep = 2}, 17, 13},
+      {{.tp = 2, .pp = 2, .dp = 2, .ep = 4}, 3},
+      {{.dp = 4, .ep = 4}, 17, 32},
+      {{.tp = 2, .dp = 4, .ep = 4}, 5, 50},
+      {{}, 3},
+      {{}, 17, 16},
+      {{}, 1, 1},
+  };
+  for (const Variant& variant : variants) {
+    ASSERT_TRUE(keeps_the_same_bits(spec, variant.layout)) << name_of(variant);
+    const VerifyResult result = run(GetParam(), variant);
+    EXPECT_EQ(result.logits_hash, alone) << name_of(variant);
+    EXPECT_TRUE(result.passed) << name_of(variant);
+  }
+}
+
+TEST_P(Layouts, ThatCutSubtreesStillAnswerAsRecorded) {
+  for (const Variant& variant : std::vector<Variant>{{{.tp = 3}},
+                                                     {{.tp = 5, .ep = 5}, 1, 0, Compute::fp32},
+                                                     {{.tp = 3, .pp = 2, .ep = 3}, 3},
+                                                     {{.dp = 3}, 3}}) {
+    EXPECT_TRUE(run(GetParam(), variant).passed) << name_of(variant);
+  }
+}
+
+// 6 heads on 3 kv heads, untied, a prime vocabulary; 12 experts; whole-row norms of q and k, 16
+// experts; a gated shared expert, dense layers between, biases; 7 heads on one kv head.
+INSTANTIATE_TEST_SUITE_P(OfFamilies, Layouts,
+                         testing::Values("llama-untied", "qwen3-moe", "olmoe", "qwen2-moe",
+                                         "qwen2"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace dure
