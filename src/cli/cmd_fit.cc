@@ -1,0 +1,226 @@
+// dure fit MODEL --gpu GPU: bytes per rank by kind, before anything is loaded, and the nearest
+// layout that fits if this one does not.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/fit_report.h"
+#include "cli/layout_flags.h"
+#include "cli/model_argument.h"
+#include "cluster/machine_memory.h"
+#include "cluster/this_machine.h"
+#include "model/load_spec.h"
+
+namespace dure {
+namespace {
+
+constexpr int64_t gpu_overhead = int64_t{1} << 30;  // bytes: context, libraries, graphs
+constexpr int64_t gpu_batch_tokens = 8192;
+constexpr double gpu_utilization = 0.9;
+constexpr double cpu_utilization = 1.0;  // of what is available, as `dure serve` counts it
+constexpr int64_t most_tokens = int64_t{1} << 40;
+
+struct Options {
+  std::string model;
+  std::string gpu;
+  std::string weights;
+  std::string context;
+  std::string sequences = "1";
+  std::string max_batch_tokens;
+  std::string kv_dtype = "auto";
+  std::string compute = "auto";
+  double utilization = 0.0;  // 0: the kind's default
+  int nodes = 0;
+  LayoutFlags layout;
+  bool json = false;
+};
+
+bool is_cpu(const Options& options) {
+  return options.gpu == "cpu" || options.gpu == "CPU";
+}
+
+Gpu gpu_of(const Options& options) {
+  if (!is_cpu(options)) return find_gpu(options.gpu);
+  const int64_t available = available_memory();
+  return {"cpu", available, available};
+}
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Only the floor: parameters × bytes over nominal memory.
+int fit_size(const Options& options, int64_t parameters) {
+  const WeightFormat format =
+      find_weight_format(options.weights.empty() ? "bf16" : options.weights);
+  const Gpu gpu = gpu_of(options);
+  const int64_t bytes = bytes_in(format, parameters);
+  const int64_t gpus = ceil_div(bytes, gpu.nominal_bytes);
+  if (options.json) {
+    const Json json = {{"model", options.model},
+                       {"total_params", parameters},
+                       {"gpu", gpu.name},
+                       {"gpu_bytes", gpu.nominal_bytes},
+                       {"weight_bytes", bytes},
+                       {"min_gpus", gpus},
+                       {"assumptions", {{"weights", format.name}, {"weights_alone", true}}}};
+    fmt::print("{}\n", json.dump(2));
+    return 0;
+  }
+  fmt::print("{} parameters as {} are {}: at least {} × {} for the weights alone\n",
+             format_count(parameters), format.name, format_bytes(bytes), gpus, gpu.name);
+  return 0;
+}
+
+// What a quantized release stores its matrices in, where its method's name says it.
+std::string format_of_release(const std::string& quantization) {
+  std::string name = quantization;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name == "awq" || name == "gptq") return "int4";
+  if (name == "fp8" || name == "nvfp4" || name == "mxfp4") return name;
+  return "";
+}
+
+// Plain types change the spec; block formats are counted beside it.
+std::optional<WeightFormat> retype(const Options& options, ModelSpec& spec) {
+  const std::string name =
+      options.weights.empty() ? format_of_release(spec.quantization) : options.weights;
+  if (name.empty()) return std::nullopt;
+  const WeightFormat format = find_weight_format(name);
+  if (name == "bf16") {
+    spec.dtype = DType::bf16;
+  } else if (name == "f16" || name == "fp16") {
+    spec.dtype = DType::f16;
+  } else if (name == "f32" || name == "fp32") {
+    spec.dtype = DType::f32;
+  } else {
+    return format;
+  }
+  return std::nullopt;
+}
+
+Compute compute_of(const Options& options, const ModelSpec& spec) {
+  if (options.compute == "bf16") return Compute::bf16;
+  if (options.compute == "fp32") return Compute::fp32;
+  if (is_cpu(options)) return default_compute();
+  return spec.dtype == DType::f32 ? Compute::fp32 : Compute::bf16;
+}
+
+DType kv_dtype_of(const Options& options, Compute compute) {
+  if (options.kv_dtype == "auto") return compute == Compute::fp32 ? DType::f32 : DType::bf16;
+  return options.kv_dtype == "f32" ? DType::f32 : DType::bf16;
+}
+
+int64_t count_flag(const std::string& text, const char* flag) {
+  const int64_t count = parse_count(text, flag);
+  if (count > most_tokens) throw_bad_input(fmt::format("{} {}: too large", flag, text), "", flag);
+  return count;
+}
+
+FitQuestion question_of(const Options& options, const ModelSpec& spec, const Gpu& gpu) {
+  FitQuestion question;
+  question.layout = options.layout.layout;
+  question.shape.compute = compute_of(options, spec);
+  question.shape.kv_dtype = kv_dtype_of(options, question.shape.compute);
+  if (!is_cpu(options)) {
+    question.shape.max_batch_tokens = gpu_batch_tokens;
+    question.shape.overhead = gpu_overhead;
+  }
+  if (!options.max_batch_tokens.empty()) {
+    question.shape.max_batch_tokens = count_flag(options.max_batch_tokens, "--max-batch-tokens");
+  }
+  question.memory_bytes = gpu.usable_bytes;
+  question.shared = is_cpu(options);
+  question.utilization = options.utilization > 0 ? options.utilization
+                         : is_cpu(options)       ? cpu_utilization
+                                                 : gpu_utilization;
+  question.ranks_per_node = options.layout.ranks_per_node;
+  const int world = question.layout.world();
+  if (options.nodes > 0 && question.ranks_per_node == 0) {
+    question.ranks_per_node = static_cast<int>(ceil_div(world, options.nodes));
+  }
+  if (options.nodes > 0 && question.nodes_of(question.layout) > options.nodes) {
+    throw_bad_input(
+        fmt::format("{} ranks, {} on a machine, need {} machines, not {}", world,
+                    question.ranks_per_node, question.nodes_of(question.layout), options.nodes),
+        "raise --nodes or --ranks-per-node", "nodes");
+  }
+  question.sequences = count_flag(options.sequences, "--sequences");
+  if (!options.context.empty()) {
+    question.context = count_flag(options.context, "--context");
+  } else if (question.sequences > 1) {
+    question.context = spec.context;
+  }
+  if (question.context > most_tokens / question.sequences) {
+    throw_bad_input("--context times --sequences is too large", "", "sequences");
+  }
+  return question;
+}
+
+int fit_model(const Options& options) {
+  ModelSpec spec = load_spec(options.model);
+  check_layout_flags(options.layout);
+  check_layout_for(spec, options.layout.layout);
+  const std::optional<WeightFormat> format = retype(options, spec);
+  const MemoryModel model(spec, format);
+  FitReport report;
+  report.model = options.model;
+  report.gpu = gpu_of(options);
+  report.weight_format = format ? format->name : to_string(spec.dtype);
+  report.weight_bytes = model.all_weights();
+  report.min_gpus = ceil_div(report.weight_bytes, report.gpu.nominal_bytes);
+  report.question = question_of(options, spec, report.gpu);
+  report.answer = fit(model, report.question);
+  report.remarks = fit_remarks(model, report.question, report.answer);
+  if (!report.answer.fits) report.nearest = nearest_that_fits(model, report.question);
+  if (options.json) {
+    fmt::print("{}\n", fit_json(spec, report).dump(2));
+  } else {
+    fmt::print("{}", fit_table(spec, report));
+  }
+  return report.answer.fits ? 0 : 1;
+}
+
+int run(const Options& options) {
+  const std::optional<int64_t> parameters = parameters_if_size(options.model);
+  return parameters ? fit_size(options, *parameters) : fit_model(options);
+}
+
+RunCommand declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("MODEL", options->model, "a Hugging Face folder, a config.json, or a size: 671B")
+      ->required();
+  app.add_option("--gpu", options->gpu, "h100, b200, …, cpu (this machine) or a size: 80GB")
+      ->required();
+  add_layout_flags(app, options->layout);
+  app.add_option("--nodes", options->nodes, "machines")->check(CLI::Range(1, 65536));
+  app.add_option("--weights", options->weights, "count the weights as bf16, fp8, fp4, …");
+  app.add_option("--context", options->context, "tokens of each sequence that must fit");
+  app.add_option("--sequences", options->sequences, "at once")->capture_default_str();
+  app.add_option("--utilization", options->utilization, "of usable memory; 0.9, for cpu 1")
+      ->check(CLI::Range(0.01, 1.0));
+  app.add_option("--max-batch-tokens", options->max_batch_tokens, "of one step");
+  app.add_option("--kv-dtype", options->kv_dtype, "of the cache")
+      ->check(CLI::IsMember({"auto", "bf16", "f32"}))
+      ->capture_default_str();
+  app.add_option("--compute", options->compute, "what products are made of")
+      ->check(CLI::IsMember({"auto", "bf16", "fp32"}))
+      ->capture_default_str();
+  app.add_flag("--json", options->json, "machine-readable");
+  app.footer("Example: dure fit ./Qwen3-235B-A22B --gpu h100 --tp 4 --dp 2 --ep 8");
+  return [options] { return run(*options); };
+}
+
+const RegisterCommand registered({"fit", "whether a model fits: bytes per rank by kind", declare});
+
+}  // namespace
+}  // namespace dure

@@ -1,0 +1,221 @@
+// dure inspect MODEL: what a model is, counted from the same inventory that ranks load.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/model_argument.h"
+#include "cli/table.h"
+#include "cost/memory.h"
+#include "model/checkpoint.h"
+#include "model/load_spec.h"
+
+namespace dure {
+namespace {
+
+struct Options {
+  std::string model;
+  bool weights = false;
+  bool json = false;
+};
+
+struct Facts {
+  ModelSpec spec;
+  std::vector<Weight> weights;
+  bool from_files = false;  // types are those of the files, not config.json's
+  int64_t total = 0;
+  int64_t active = 0;
+  int64_t weight_bytes = 0;
+  std::map<std::string, int64_t> dtypes;  // parameters of each type
+  const MoeFfn* moe = nullptr;            // of the first mixture, null if dense
+  int64_t moe_layers = 0;
+};
+
+bool has_weights(const std::filesystem::path& model) {
+  std::error_code status;
+  return std::filesystem::exists(model / "model.safetensors", status) ||
+         std::filesystem::exists(model / "model.safetensors.index.json", status);
+}
+
+std::string_view to_string(Split split) {
+  switch (split) {
+    case Split::replicated:
+      return "replicated";
+    case Split::vocabulary:
+      return "vocabulary";
+    case Split::q_heads:
+    case Split::q_heads_input:
+      return "query heads";
+    case Split::kv_heads:
+      return "kv heads";
+    case Split::columns:
+      return "columns";
+    case Split::rows:
+      return "rows";
+  }
+  return "?";
+}
+
+void gather(Facts& facts, const std::string& model) {
+  facts.spec = load_spec(model);
+  facts.from_files = facts.spec.quantization.empty() && has_weights(model);
+  facts.weights = facts.from_files ? bind_inventory(facts.spec, *CheckpointReader::open(model))
+                                   : inventory(facts.spec);
+  for (const Weight& weight : facts.weights) {
+    facts.total += weight.elements();
+    facts.weight_bytes += weight.bytes();
+    facts.dtypes[std::string(to_string(weight.dtype))] += weight.elements();
+  }
+  facts.active = active_parameters(facts.spec);
+  for (const LayerSpec& layer : facts.spec.layers) {
+    const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+    if (moe == nullptr) continue;
+    ++facts.moe_layers;
+    if (facts.moe == nullptr) facts.moe = moe;
+  }
+}
+
+double sparsity_multiplier(const Facts& facts) {
+  if (facts.moe == nullptr) return 1.0;
+  return static_cast<double>(facts.moe->experts) / static_cast<double>(facts.moe->top_k);
+}
+
+int64_t windowed_layers(const ModelSpec& spec) {
+  int64_t count = 0;
+  for (const LayerSpec& layer : spec.layers) {
+    count += std::get<GqaSpec>(layer.attention).window.has_value() ? 1 : 0;
+  }
+  return count;
+}
+
+Json to_json(const Facts& facts, bool list_weights) {
+  const ModelSpec& spec = facts.spec;
+  const auto& attention = std::get<GqaSpec>(spec.layers[0].attention);
+  Json json = {
+      {"family", spec.family},
+      {"layers", spec.layers.size()},
+      {"hidden", spec.hidden},
+      {"vocab", spec.vocab},
+      {"heads", attention.heads},
+      {"kv_heads", attention.kv_heads},
+      {"head_dim", attention.head_dim},
+      {"windowed_layers", windowed_layers(spec)},
+      {"total_params", facts.total},
+      {"active_params", facts.active},
+      {"moe_layers", facts.moe_layers},
+      {"experts", facts.moe == nullptr ? 0 : facts.moe->experts},
+      {"top_k", facts.moe == nullptr ? 0 : facts.moe->top_k},
+      {"sparsity_multiplier", sparsity_multiplier(facts)},
+      {"dtype_mix", facts.dtypes},
+      {"quantization", spec.quantization},
+      {"weight_bytes", facts.weight_bytes},
+      {"kv_bytes_per_token", kv_bytes_per_token(spec, DType::bf16)},
+      {"context", spec.context},
+      {"tied_embeddings", spec.tied_embeddings},
+      {"eos_ids", spec.eos_ids},
+      {"checked_against_files", facts.from_files},
+  };
+  if (list_weights) {
+    Json list = Json::array();
+    for (const Weight& weight : facts.weights) {
+      list.push_back({{"name", weight.name},
+                      {"shape", weight.shape},
+                      {"dtype", to_string(weight.dtype)},
+                      {"bytes", weight.bytes()},
+                      {"split", to_string(weight.split)}});
+    }
+    json["weights"] = list;
+  }
+  return json;
+}
+
+void print_facts(const Facts& facts) {
+  const ModelSpec& spec = facts.spec;
+  const auto& attention = std::get<GqaSpec>(spec.layers[0].attention);
+  Table table({{"", Table::Align::left}, {"", Table::Align::left}});
+  table.add({"family", spec.family});
+  table.add({"layers", fmt::format("{} of width {}", spec.layers.size(), spec.hidden)});
+  table.add({"attention", fmt::format("{} query heads, {} kv heads, head size {}", attention.heads,
+                                      attention.kv_heads, attention.head_dim)});
+  if (windowed_layers(spec) > 0) {
+    table.add({"windowed", fmt::format("{} layers", windowed_layers(spec))});
+  }
+  table.add({"total parameters", format_count(facts.total)});
+  table.add({"active parameters", format_count(facts.active)});
+  if (facts.moe != nullptr) {
+    table.add(
+        {"experts", fmt::format("{} in each of {} layers, {} active: sparsity multiplier {:g}",
+                                facts.moe->experts, facts.moe_layers, facts.moe->top_k,
+                                sparsity_multiplier(facts))});
+  }
+  std::vector<std::string> mix;
+  for (const auto& [dtype, parameters] : facts.dtypes) {
+    mix.push_back(fmt::format("{} {}", dtype, format_count(parameters)));
+  }
+  table.add({"types",
+             fmt::format("{} ({})", fmt::join(mix, ", "),
+                         facts.from_files ? "as the files hold them" : "as config.json states")});
+  if (!spec.quantization.empty()) {
+    table.add({"quantization", spec.quantization + ": planned only, counted unquantized here"});
+  }
+  table.add({"weights", fmt::format("{} ({} bytes)", format_bytes(facts.weight_bytes),
+                                    format_count(facts.weight_bytes))});
+  table.add({"cache per token",
+             fmt::format("{} bytes in bf16", format_count(kv_bytes_per_token(spec, DType::bf16)))});
+  table.add({"context", format_count(spec.context) + " tokens"});
+  fmt::print("{}", table.text());
+}
+
+void print_weights(const Facts& facts) {
+  Table table({{"weight", Table::Align::left},
+               {"shape", Table::Align::left},
+               {"type", Table::Align::left},
+               {"bytes", Table::Align::right},
+               {"split by", Table::Align::left}});
+  for (const Weight& weight : facts.weights) {
+    table.add({weight.name, fmt::format("[{}]", fmt::join(weight.shape, ", ")),
+               std::string(to_string(weight.dtype)), format_count(weight.bytes()),
+               std::string(to_string(weight.split))});
+  }
+  fmt::print("\n{}", table.text());
+}
+
+int run(const Options& options) {
+  if (parameters_if_size(options.model)) {
+    throw_bad_input(
+        fmt::format("{}: a size alone has nothing to inspect", options.model),
+        fmt::format("`dure fit {} --weights bf16 --gpu 80GB` counts its GPUs", options.model));
+  }
+  Facts facts;
+  gather(facts, options.model);
+  if (options.json) {
+    fmt::print("{}\n", to_json(facts, options.weights).dump(2));
+    return 0;
+  }
+  print_facts(facts);
+  if (options.weights) print_weights(facts);
+  return 0;
+}
+
+RunCommand declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("MODEL", options->model, "a Hugging Face folder or a config.json")->required();
+  app.add_flag("--weights", options->weights, "list every tensor");
+  app.add_flag("--json", options->json, "machine-readable");
+  app.footer("Example: dure inspect ./Qwen3-30B-A3B --json");
+  return [options] { return run(*options); };
+}
+
+const RegisterCommand registered({"inspect", "what a model is: weights, experts, cache", declare});
+
+}  // namespace
+}  // namespace dure

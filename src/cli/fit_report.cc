@@ -1,0 +1,191 @@
+// See fit_report.h.
+#include "cli/fit_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "cli/table.h"
+
+namespace dure {
+namespace {
+
+struct Held {  // what a rank has, for the map of ranks
+  Range layers;
+  Range experts;
+  RankPlace place;
+};
+
+Held held_by(const ModelSpec& spec, const Layout& layout, int rank) {
+  const RankShare share = share_of(spec, layout, rank);
+  Held held{share.layers, {}, share.place};
+  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+    const auto* moe = std::get_if<MoeFfn>(&spec.layers[static_cast<size_t>(i)].ffn);
+    if (moe != nullptr) held.experts = experts_of(*moe, layout, share.place.ep);
+  }
+  return held;
+}
+
+std::string span(Range range) {
+  if (range.size() == 0) return "–";
+  if (range.size() == 1) return fmt::format("{}", range.begin);
+  return fmt::format("{}–{}", range.begin, range.end - 1);
+}
+
+std::vector<std::string> cells_of(const Held& held, const RankFit& rank) {
+  const RankMemory& memory = rank.memory;
+  return {span(held.layers),
+          span(held.experts),
+          format_bytes(memory.weights),
+          format_bytes(memory.padding),
+          format_bytes(memory.kv),
+          format_bytes(memory.activation),
+          format_bytes(memory.communication),
+          format_bytes(memory.overhead),
+          format_bytes(rank.free)};
+}
+
+// Neighbours that hold and need the same are one line.
+std::string rank_table(const ModelSpec& spec, const FitReport& report) {
+  constexpr auto right = Table::Align::right;
+  Table table({{"ranks"},
+               {"layers"},
+               {"experts"},
+               {"weights", right},
+               {"padding", right},
+               {"kv", right},
+               {"activation", right},
+               {"communication", right},
+               {"overhead", right},
+               {report.question.shared ? "free on machine" : "free", right}});
+  const FitAnswer& answer = report.answer;
+  const int world = answer.layout.world();
+  for (int first = 0; first < world;) {
+    const auto cells =
+        cells_of(held_by(spec, answer.layout, first), answer.ranks[static_cast<size_t>(first)]);
+    int last = first + 1;
+    while (last < world && cells_of(held_by(spec, answer.layout, last),
+                                    answer.ranks[static_cast<size_t>(last)]) == cells) {
+      ++last;
+    }
+    std::vector<std::string> row = {span({first, last})};
+    row.insert(row.end(), cells.begin(), cells.end());
+    table.add(row);
+    first = last;
+  }
+  return table.text();
+}
+
+std::string verdict(const FitReport& report) {
+  const FitAnswer& answer = report.answer;
+  const int64_t tokens = answer.pages * report.question.shape.page_tokens * answer.layout.dp;
+  if (answer.fits) {
+    return fmt::format("fits: a cache of {} tokens in all", format_count(tokens));
+  }
+  const std::string nearest = report.nearest
+                                  ? fmt::format("{}: {} ranks", to_string(report.nearest->layout),
+                                                report.nearest->layout.world())
+                                  : std::string("none within 1024 ranks");
+  return fmt::format("does not fit: {} missing on the fullest {}\nnearest layout that fits: {}",
+                     format_bytes(-answer.ranks[answer.tightest].free),
+                     report.question.shared ? "machine" : "rank", nearest);
+}
+
+std::string assumptions(const FitReport& report) {
+  const FitQuestion& question = report.question;
+  return fmt::format(
+      "assumed: engine dure; weights {}, compute {}, cache {} in pages of {}; {} tokens a step; "
+      "{} of the {} usable on {}; overhead {} a rank\n",
+      report.weight_format, to_string(question.shape.compute), to_string(question.shape.kv_dtype),
+      question.shape.page_tokens, format_count(question.shape.max_batch_tokens),
+      fmt::format("{:.0f}%", question.utilization * 100), format_bytes(question.memory_bytes),
+      report.gpu.name, format_bytes(question.shape.overhead));
+}
+
+Json layout_json(const Layout& layout) {
+  return {{"tp", layout.tp},
+          {"pp", layout.pp},
+          {"dp", layout.dp},
+          {"ep", layout.ep},
+          {"world", layout.world()}};
+}
+
+void put_memory(Json& json, const RankFit& rank) {
+  json["weights"] = rank.memory.weights;
+  json["padding"] = rank.memory.padding;
+  json["kv"] = rank.memory.kv;
+  json["activation"] = rank.memory.activation;
+  json["communication"] = rank.memory.communication;
+  json["overhead"] = rank.memory.overhead;
+  json["free"] = rank.free;
+}
+
+Json ranks_json(const ModelSpec& spec, const FitAnswer& answer) {
+  Json ranks = Json::array();
+  for (int rank = 0; rank < answer.layout.world(); ++rank) {
+    const Held held = held_by(spec, answer.layout, rank);
+    Json json = {{"rank", rank},
+                 {"stage", held.place.stage},
+                 {"dp", held.place.dp},
+                 {"tp", held.place.tp},
+                 {"ep", held.place.ep},
+                 {"layers", {held.layers.begin, held.layers.end}},
+                 {"experts", {held.experts.begin, held.experts.end}}};
+    put_memory(json, answer.ranks[static_cast<size_t>(rank)]);
+    ranks.push_back(json);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::string fit_table(const ModelSpec& spec, const FitReport& report) {
+  std::string text =
+      fmt::format("{}: weights {} as {}, at least {} × {} for them alone\n\n{}\n", report.model,
+                  format_bytes(report.weight_bytes), report.weight_format, report.min_gpus,
+                  report.gpu.name, to_string(report.answer.layout));
+  text += rank_table(spec, report) + '\n' + verdict(report) + '\n';
+  for (const std::string& remark : report.remarks) text += "note: " + remark + '\n';
+  return text + assumptions(report);
+}
+
+Json fit_json(const ModelSpec& spec, const FitReport& report) {
+  const FitQuestion& question = report.question;
+  const FitAnswer& answer = report.answer;
+  const int64_t page = question.shape.page_tokens;
+  Json json = {
+      {"model", report.model},
+      {"gpu", report.gpu.name},
+      {"gpu_bytes", report.gpu.nominal_bytes},
+      {"usable_bytes", question.memory_bytes},
+      {"min_gpus", report.min_gpus},
+      {"weight_bytes", report.weight_bytes},
+      {"layout", layout_json(answer.layout)},
+      {"nodes", question.nodes_of(answer.layout)},
+      {"fits", answer.fits},
+      {"kv_tokens", answer.pages * page * answer.layout.dp},
+      {"kv_tokens_per_dp_group", answer.pages * page},
+      {"max_kv_tokens", answer.most_pages * page * answer.layout.dp},
+      {"tightest_rank", answer.tightest},
+  };
+  put_memory(json, answer.ranks[answer.tightest]);
+  json["ranks"] = ranks_json(spec, answer);
+  json["nearest"] = report.nearest ? layout_json(report.nearest->layout) : Json(nullptr);
+  json["keeps_the_same_bits"] = keeps_the_same_bits(spec, answer.layout);
+  json["remarks"] = report.remarks;
+  json["assumptions"] = {{"engine", "dure"},
+                         {"weights", report.weight_format},
+                         {"compute", to_string(question.shape.compute)},
+                         {"kv_dtype", to_string(question.shape.kv_dtype)},
+                         {"page_tokens", page},
+                         {"max_batch_tokens", question.shape.max_batch_tokens},
+                         {"utilization", question.utilization},
+                         {"overhead", question.shape.overhead},
+                         {"shared_memory", question.shared},
+                         {"context", question.context},
+                         {"sequences", question.sequences}};
+  return json;
+}
+
+}  // namespace dure
