@@ -41,15 +41,17 @@ void Bpe::index_bytes() {
   const size_t count = source_.tokens.size();
   bytes_.assign(source_.tokens.begin(), source_.tokens.end());
   by_bytes_ = StringIndex(count);
-  std::vector<bool> reachable(count, true);
+  std::vector<bool> reachable = source_.in_model;
   if (source_.byte_level) {
     size_t total = 0;
     for (const std::string_view token : source_.tokens) total += token.size();
     byte_arena_.reserve(total);  // views into it must not move
     for (size_t id = 0; id < count; ++id) {
       const auto bytes = bytes_of_stand_ins(source_.tokens[id]);
-      reachable[id] = bytes.has_value();
-      if (!bytes) continue;  // such as <｜User｜>: it stands for itself
+      if (!bytes) {  // such as <｜User｜>: it stands for itself
+        reachable[id] = false;
+        continue;
+      }
       const size_t begin = byte_arena_.size();
       byte_arena_ += *bytes;
       bytes_[id] = std::string_view(byte_arena_).substr(begin);
@@ -68,7 +70,8 @@ void Bpe::index_bytes() {
   if (source_.byte_level) return;
   for (size_t id = 0; id < count; ++id) {
     const std::string_view token = bytes_[id];
-    if (token.empty() || utf8::length(token.front()) != token.size()) continue;
+    if (token.empty() || !source_.in_model[id]) continue;
+    if (utf8::length(token.front()) != token.size()) continue;
     const char* p = token.data();
     const size_t code = utf8::next(p);
     if (code >= character_ids_.size()) character_ids_.resize(code + 1, -1);

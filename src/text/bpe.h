@@ -17,6 +17,7 @@ namespace dure {
 // What tokenizer.json says of the model, checked.
 struct BpeSource {
   std::vector<std::string_view> tokens;  // [id] as written in the file; "" if there is none
+  std::vector<bool> in_model;            // [id] false for added tokens, which merging never gives
   std::vector<std::pair<int32_t, int32_t>> merges;  // in order of rank
   std::vector<int32_t> merged;                      // [merge] the id that the pair becomes
   bool byte_level = false;     // tokens are written in stand-in characters, one per byte

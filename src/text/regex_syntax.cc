@@ -305,12 +305,12 @@ class Parser {
         break;
     }
     CodeSet set;
-    if (escaped_set(set)) return set_node(std::move(set));
+    if (escaped_set(set, unicode::word())) return set_node(std::move(set));
     return literal(escaped_character());
   }
 
   // \d \s \w \h and their opposites, \p{..} and \P{..}; `at_` is after the backslash.
-  bool escaped_set(CodeSet& set) {
+  bool escaped_set(CodeSet& set, const CodeSet& word) {
     const char32_t c = peek();
     switch (c) {
       case U'd':
@@ -323,7 +323,7 @@ class Parser {
         break;
       case U'w':
       case U'W':
-        set = unicode::word();
+        set = word;
         break;
       case U'h':
       case U'H':
@@ -462,7 +462,7 @@ class Parser {
     if (peek() == U'\\') {
       ++at_;
       if (at_end()) fail("a '\\' at the end");
-      if (escaped_set(set)) {
+      if (escaped_set(set, unicode::word_in_class())) {
         add(set);
         return;
       }
@@ -475,7 +475,7 @@ class Parser {
       if (peek() == U'[') fail("a range that ends in a class");
       if (peek() == U'\\') {
         ++at_;
-        if (at_end() || escaped_set(set)) fail("a range that ends in a class");
+        if (at_end() || escaped_set(set, unicode::word())) fail("a range that ends in a class");
         --at_;
       }
       high = class_character();

@@ -1,5 +1,6 @@
 // Ids to text one by one. Decoding a whole list is the same work, so that a stream and its whole
 // always agree.
+#include "text/byte_alphabet.h"
 #include "text/tokenizer_impl.h"
 #include "text/utf8.h"
 
@@ -23,13 +24,18 @@ StreamDecoder::StreamDecoder(std::shared_ptr<const Tokenizer> tokenizer, bool sk
 
 std::string StreamDecoder::push(int32_t id) {
   const Tokenizer::Impl& impl = tokenizer_->impl();
-  const std::string_view token = tokenizer_->token_of(id);
+  std::string_view token = tokenizer_->token_of(id);
   if (token.empty() || (skip_special_ && tokenizer_->is_special(id))) return "";
   const bool first = !started_;
   started_ = true;
+  const auto rewritten = impl.rewritten.find(id);
+  if (rewritten != impl.rewritten.end()) token = rewritten->second;
   switch (impl.decoder.kind()) {
     case TokenDecoder::Kind::bytes:
-      held_ += impl.bpe->bytes_of(id);
+      if (rewritten != impl.rewritten.end())
+        held_ += bytes_of_stand_ins(token).value_or(std::string(token));
+      else
+        held_ += impl.bpe->bytes_of(id);
       return utf8::take_complete(held_);
     case TokenDecoder::Kind::words:
       return std::string(first ? "" : " ").append(token);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "text/added_tokens.h"
@@ -27,9 +28,10 @@ struct Tokenizer::Impl {
   void encode_text(std::string_view text, bool at_start, const EncodeOptions& options,
                    Scratch& scratch, std::vector<int32_t>& ids) const;
 
-  std::string arena;                     // the text of all tokens
-  std::vector<std::string_view> tokens;  // [id] as written; "" if there is none
-  std::vector<bool> special;             // [id]
+  std::string arena;                                   // the text of all tokens
+  std::vector<std::string_view> tokens;                // [id] as written; "" if there is none
+  std::vector<bool> special;                           // [id]
+  std::unordered_map<int32_t, std::string> rewritten;  // added tokens that normalisation changes
   StringIndex by_token;
   AddedTokens raw_added;         // looked for in the text as it comes
   AddedTokens normalized_added;  // looked for after normalisation

@@ -30,6 +30,8 @@ class Reader {
     if (!root_.is_object()) refuse("", "not an object");
     check_model_kind();
     read_vocabulary();
+    read_merges();
+    for (const std::string_view token : impl_->tokens) source_.in_model.push_back(!token.empty());
     read_added_tokens();
     lay_out_tokens();
     impl_->normalizer = Normalizer::parse(small("normalizer"), path("normalizer"));
@@ -39,7 +41,9 @@ class Reader {
         parse_post_processor(small("post_processor"), static_cast<int32_t>(impl_->tokens.size()),
                              path("post_processor"));
     place_added_tokens();
-    read_merges();
+    source_.in_model.resize(impl_->tokens.size());
+    source_.byte_level = impl_->pre_tokenizer.byte_level();
+    source_.tokens = impl_->tokens;
     impl_->bpe = std::make_unique<const Bpe>(std::move(source_));
     return std::move(impl_);
   }
@@ -199,10 +203,12 @@ class Reader {
         raw.push_back(std::move(token));
         continue;
       }
-      // It is looked for as the normalizer would leave it.
-      token.content = impl_->normalizer.apply(std::move(token.content), scratch);
-      const bool fits = !token.content.empty() && token.content.size() <= AddedTokens::max_length;
-      if (!fits) refuse("added_tokens", fmt::format("token {} is normalised away", token.id));
+      // It is looked for, and decoded, as the normalizer would leave it.
+      std::string content = impl_->normalizer.apply(token.content, scratch);
+      if (content.empty() || content.size() > AddedTokens::max_length)
+        refuse("added_tokens", fmt::format("token {} is normalised away", token.id));
+      if (content != token.content) impl_->rewritten.emplace(token.id, content);
+      token.content = std::move(content);
       normalized.push_back(std::move(token));
     }
     for (const AddedToken& token : normalized) {
@@ -232,8 +238,6 @@ class Reader {
       source_.unknown = impl_->by_token.find(text_of(*unknown, "model.unk_token"));
       if (source_.unknown < 0) refuse("model.unk_token", "not in the vocabulary");
     }
-    source_.byte_level = impl_->pre_tokenizer.byte_level();
-    source_.tokens = impl_->tokens;
   }
 
   int32_t merge_id(std::string_view token) const {

@@ -145,12 +145,14 @@ const CodeSet& white_space() {
 }
 
 const CodeSet& word() {
-  // Oniguruma counts the superscripts and fractions of Latin-1 as word characters, no others.
-  static const CodeSet set = alphabetic()
-                                 .unite(*category("m"))
-                                 .unite(*category("nd"))
-                                 .unite(*category("pc"))
-                                 .unite(CodeSet({{0xB2, 0xB3}, {0xB9, 0xB9}, {0xBC, 0xBE}}));
+  static const CodeSet set =
+      word_in_class().unite(CodeSet({{0xB2, 0xB3}, {0xB9, 0xB9}, {0xBC, 0xBE}}));
+  return set;
+}
+
+const CodeSet& word_in_class() {
+  static const CodeSet set =
+      alphabetic().unite(*category("m")).unite(*category("nd")).unite(*category("pc"));
   return set;
 }
 

@@ -37,7 +37,9 @@ class CodeSet {
 std::optional<CodeSet> property(std::string_view name);
 
 const CodeSet& white_space();  // \s
-const CodeSet& word();         // \w as Oniguruma has it
+// \w as Oniguruma has it: outside of [...] with the superscripts and fractions of Latin-1.
+const CodeSet& word();
+const CodeSet& word_in_class();
 
 // `set` with every character that differs from a member only in case (simple folding).
 CodeSet with_case_siblings(const CodeSet& set);
