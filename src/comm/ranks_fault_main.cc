@@ -48,7 +48,7 @@ void run(World& world, const std::string& fault) {
 }
 
 // Rank 0 hears what the others have to say; they wait to be ended with it.
-[[noreturn]] void report(World& world, const std::string& error) {
+void report(World& world, const std::string& error) {
   if (!error.empty()) std::fprintf(stderr, "%s\n", error.c_str());
   if (world.rank() != 0) {
     if (!error.empty()) world.post(0, error);

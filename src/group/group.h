@@ -19,8 +19,10 @@ struct GroupOptions {
   std::string hosts_file;              // mpirun's --hostfile; empty: all on this machine
 };
 
-// Runs ranks until stopped or destroyed; destruction leaves no process, socket or file behind.
-// Thread-safe. Callbacks come from the group's own thread, one at a time.
+// Runs ranks until stopped or destroyed; destruction ends them at once and leaves no process,
+// socket or file behind. When this process is killed, the ranks are gone within seconds all the
+// same. Thread-safe. Callbacks come from the group's own thread, one at a time, and never destroy
+// it.
 class Group {
  public:
   struct Events {
@@ -28,7 +30,9 @@ class Group {
     std::function<void(const GroupReady&)> on_ready;
     std::function<void(StepDone)> on_step;
     std::function<void(GroupStats)> on_stats;
-    // The ranks are gone (all of them, by then). Comes once, and last.
+    // The ranks are gone (all of them, by then). Comes once, and last; not after an orderly stop,
+    // nor for destruction. What the ranks said of the reason if they could, else what is known from
+    // outside: "rank 2 (pid 123) was killed by signal 9 (Killed)".
     std::function<void(const GroupFailed&)> on_failed;
   };
 
@@ -37,8 +41,12 @@ class Group {
   static std::unique_ptr<Group> launch(const GroupOptions& options, Events events);
   virtual ~Group() = default;
 
-  virtual void send(const ToRanks& message) = 0;  // Step or AskStats; ignored after failure
-  virtual void stop() = 0;  // orderly: finishes what was sent, then ends; kills after a few seconds
+  // Step or AskStats; may come before the ranks are ready. Ignored after stop and after failure.
+  virtual void send(const ToRanks& message) = 0;
+  // Orderly: what was sent is finished, then the ranks end. Ranks that load are killed, and so are
+  // those that answer nothing for five seconds. Returns when no process is left; called from a
+  // callback, at once.
+  virtual void stop() = 0;
 };
 
 // For commands that do one thing at a time (generate, verify): launches, waits until ready, runs

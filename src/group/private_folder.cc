@@ -1,6 +1,7 @@
 // See private_folder.h.
 #include "group/private_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "group/child_process.h"
 
 namespace dure {
 namespace {
@@ -78,16 +81,34 @@ PrivateFolder::PrivateFolder(const std::filesystem::path& base) {
   static std::atomic<int> count = 0;
   path_ = base / fmt::format("{}{}-{}-{}", prefix(), getpid(), start_time_of(getpid()).value_or(0),
                              count++);
-  if (mkdir(path_.c_str(), 0700) != 0) {
+  int ends[2];
+  if (mkdir(path_.c_str(), 0700) != 0 || pipe2(ends, O_CLOEXEC) != 0) {
     throw Error(ErrorCode::failed,
                 fmt::format("cannot make folder {}: {}", path_.string(), std::strerror(errno)),
                 "set TMPDIR to a folder that can be written to");
+  }
+  const Descriptor read_end(ends[0]);
+  alive_ = Descriptor(ends[1]);
+  SpawnOptions helper;
+  // Twice, a second apart: processes that are being killed may still have been making files.
+  helper.command = {"/bin/sh", "-c",
+                    "cd /; trap '' HUP INT TERM; read -r _; rm -rf -- \"$0\"; sleep 1; "
+                    "rm -rf -- \"$0\"",
+                    path_.string()};
+  helper.input = read_end.get();
+  try {
+    helper_ = spawn(helper);
+  } catch (const Error&) {
+    rmdir(path_.c_str());
+    throw;
   }
 }
 
 PrivateFolder::~PrivateFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+  kill(helper_, SIGKILL);
+  reap(helper_);
 }
 
 }  // namespace dure

@@ -1,9 +1,14 @@
 // A folder of one group for sockets, MPI's session files and its shared memory: readable by this
-// user alone, removed with the group. Its name holds the owner's process id, so that what a killed
-// owner left behind is found and removed by the next start.
+// user alone, removed with the group. A small helper process outlives a killed owner just long
+// enough to remove it; should that be killed too, the folder's name tells the next start that its
+// owner is dead.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
+
+#include "base/descriptor.h"
 
 namespace dure {
 
@@ -20,6 +25,8 @@ class PrivateFolder {
 
  private:
   std::filesystem::path path_;
+  Descriptor alive_;  // the helper reads its other end: it closes when this process ends
+  pid_t helper_ = -1;
 };
 
 // Removes folders under `base` that this user's dead processes left.

@@ -1,0 +1,143 @@
+// See rank_processes.h.
+#include "group/rank_processes.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/error.h"
+#include "group/child_process.h"
+#include "group/launch_command.h"
+#include "protocol/frame_socket.h"
+
+namespace dure {
+namespace {
+
+// In memory if possible: MPI's shared segments lie in it.
+std::filesystem::path base_folder() {
+  if (access("/dev/shm", W_OK | X_OK) == 0) return "/dev/shm";
+  return std::filesystem::temp_directory_path();
+}
+
+void write_to_stderr(std::string_view line) {
+  while (!line.empty()) {
+    const ssize_t n = write(STDERR_FILENO, line.data(), line.size());
+    if (n < 0 && errno != EINTR) return;
+    if (n > 0) line.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+std::string rank_name(int rank, const std::optional<GroupReady>& ready) {
+  if (ready) {
+    for (const RankReport& report : ready->ranks) {
+      if (report.rank == rank) return fmt::format("rank {} (pid {})", rank, report.pid);
+    }
+  }
+  return fmt::format("rank {}", rank);
+}
+
+std::string by_signal(int signal) {
+  const char* name = strsignal(signal);
+  return fmt::format("was killed by signal {} ({})", signal, name != nullptr ? name : "unknown");
+}
+
+}  // namespace
+
+RankProcesses::RankProcesses(const GroupOptions& options)
+    : all_here_(options.hosts_file.empty()), folder_(base_folder()), lines_(write_to_stderr) {
+  const std::filesystem::path socket = folder_.path() / "front";
+  SpawnOptions spawning;
+  spawning.command = launch_command(options, folder_.path(), socket);
+  spawning.environment = {"TMPDIR=" + folder_.path().string()};
+  spawning.dies_with_caller = true;
+  listening_ = listen_at(socket);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    throw Error(ErrorCode::failed,
+                fmt::format("cannot make a pipe to mpirun: {}", std::strerror(errno)));
+  }
+  output_read_ = Descriptor(ends[0]);
+  const Descriptor output_write(ends[1]);
+  fcntl(output_read_.get(), F_SETFL, O_NONBLOCK);
+  spawning.output = output_write.get();
+  mpirun_ = spawn(spawning);
+  try {
+    ended_ = watch_child(mpirun_);
+  } catch (const Error&) {
+    end();
+    throw;
+  }
+}
+
+RankProcesses::~RankProcesses() {
+  end();
+}
+
+void RankProcesses::read_output() {
+  char buffer[16384];
+  for (;;) {
+    const ssize_t n = read(output_read_.get(), buffer, sizeof buffer);
+    if (n > 0) {
+      lines_.feed({buffer, static_cast<size_t>(n)});
+    } else if (n == 0) {
+      output_read_.reset();  // no writer is left
+      lines_.end();
+      return;
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
+}
+
+void RankProcesses::end() {
+  if (mpirun_ < 0) return;
+  if (!all_here_) {
+    // Ranks on other hosts: mpirun ends them, if it can.
+    kill(mpirun_, SIGTERM);
+    pollfd watched = {ended_.get(), POLLIN, 0};
+    (void)poll(&watched, 1, 3000);
+  }
+  kill_session(mpirun_);
+  status_ = reap(mpirun_);
+  mpirun_ = -1;
+  if (output_read_) read_output();
+  lines_.end();
+}
+
+GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) const {
+  GroupFailed failed;
+  failed.code = static_cast<uint8_t>(ErrorCode::failed);
+  const std::string words = lines_.last_words();
+  const std::string said = words.empty() ? "" : ", after these lines:\n" + words;
+  if (const auto& death = lines_.death()) {
+    failed.rank = death->rank;
+    const std::string name = rank_name(death->rank, ready);
+    if (death->signal != 0) {
+      failed.message = fmt::format("{} {}{}", name, by_signal(death->signal), said);
+      if (death->signal == SIGKILL) {
+        failed.hint = "if nobody did, the machine ran out of memory: see dmesg";
+      }
+    } else {
+      failed.message =
+          fmt::format("{} ended with status {}{}", name, death->status.value_or(0), said);
+    }
+    return failed;
+  }
+  const int status = status_.value_or(0);
+  if (WIFSIGNALED(status)) {
+    failed.message =
+        fmt::format("mpirun, and the ranks with it, {}{}", by_signal(WTERMSIG(status)), said);
+  } else {
+    failed.message = fmt::format("the ranks ended by themselves, mpirun with status {}{}",
+                                 WEXITSTATUS(status), said);
+  }
+  return failed;
+}
+
+}  // namespace dure

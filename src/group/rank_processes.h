@@ -1,0 +1,44 @@
+// The processes of one group, from mpirun down: started, listened to, ended. What they say over the
+// socket is not for here (group.cc).
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+
+#include "group/group.h"
+#include "group/private_folder.h"
+#include "group/rank_output.h"
+
+namespace dure {
+
+class RankProcesses {
+ public:
+  // The calling thread must live as long as the ranks: the kernel ends them with it.
+  explicit RankProcesses(const GroupOptions& options);
+  ~RankProcesses();  // kills what is left
+
+  int listening_socket() const { return listening_.get(); }  // rank 0 connects here
+  int output() const { return output_read_.get(); }          // readable: call read_output
+  int ended() const { return ended_.get(); }                 // readable: mpirun has ended
+
+  void read_output();
+  // Ends all of them, now. After it, how_it_ended tells.
+  void end();
+  // Whether mpirun ended by itself, with status 0.
+  bool ended_well() const { return status_ == 0; }
+  // Of ranks that said nothing themselves. `ready` tells the ranks' process ids.
+  GroupFailed how_it_ended(const std::optional<GroupReady>& ready) const;
+
+ private:
+  bool all_here_;
+  PrivateFolder folder_;
+  Descriptor listening_;
+  Descriptor output_read_;
+  RankOutput lines_;
+  pid_t mpirun_ = -1;
+  Descriptor ended_;
+  std::optional<int> status_;  // wait status of mpirun
+};
+
+}  // namespace dure
