@@ -1,0 +1,224 @@
+// Row operations of every instruction set against the reference: the same bits, but for exp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/float_bits.h"
+#include "kernels/random_data.h"
+
+namespace dure {
+namespace {
+
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+class RowsOnIsa : public testing::TestWithParam<std::string_view> {
+ protected:
+  // Runs `fill` on both backends, which returns what it computed.
+  template <class Function>
+  void expect_reference_bits(const Function& fill) {
+    const auto expected = fill(*make_cpu_backend(1, "reference"));
+    for (int threads : {1, 3})
+      EXPECT_TRUE(same_bits(fill(*make_cpu_backend(threads, GetParam())), expected)) << threads;
+  }
+};
+
+TEST_P(RowsOnIsa, NormsGiveTheReferenceBits) {
+  for (int64_t width : {1, 15, 16, 17, 128, 1000}) {
+    const int64_t stride = width + 3;
+    const int64_t rows = 37;
+    const auto x = random_floats(rows * stride, 1);
+    const auto w = random_floats(width, 2);
+    expect_reference_bits([&](Backend& backend) {
+      std::vector<float> out(x.size(), 0.0f);
+      backend.rms_norm(x.data(), rows, width, stride, w.data(), 1e-6f, out.data());
+      return out;
+    });
+    expect_reference_bits([&](Backend& backend) {  // in place
+      std::vector<float> out = x;
+      backend.rms_norm(out.data(), rows, width, stride, w.data(), 1e-6f, out.data());
+      return out;
+    });
+    expect_reference_bits([&](Backend& backend) {
+      std::vector<float> out = x;
+      const std::vector<float> total(static_cast<size_t>(rows), 3.7f);
+      backend.scale_by_norm(out.data(), rows, width, stride, total.data(), 77.0f, w.data(), 1e-5f);
+      return out;
+    });
+    expect_reference_bits([&](Backend& backend) {
+      std::vector<float> sums(static_cast<size_t>(rows * 3), nan);
+      const auto wide = random_floats(rows * (width * 3 + 1), 3);
+      backend.sum_squares(wide.data(), rows, 3, width, width * 3 + 1, sums.data());
+      return sums;
+    });
+  }
+}
+
+TEST_P(RowsOnIsa, RmsNormDividesByTheRootOfTheMeanSquare) {
+  const std::vector<float> x = {3, -4, 0, 5};
+  const std::vector<float> w = {1, 2, 3, -1};
+  std::vector<float> out(4);
+  make_cpu_backend(1, GetParam())->rms_norm(x.data(), 1, 4, 4, w.data(), 0.0f, out.data());
+  const double root = std::sqrt(50.0 / 4);
+  // Five roundings: mean, root, reciprocal, two products.
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(out[i], x[i] * w[i] / root, std::abs(x[i] * w[i] / root) * 5 * 0x1p-24);
+}
+
+TEST_P(RowsOnIsa, RopeGivesTheReferenceBitsAndLeavesTheRestOfTheHead) {
+  for (int64_t dims : {2, 30, 64}) {
+    const int64_t head_dim = 64, heads = 3, rows = 9, stride = heads * head_dim + 5;
+    RopeTable table;
+    table.dims = dims;
+    table.cos = random_floats(20 * dims / 2, 4);
+    table.sin = random_floats(20 * dims / 2, 5);
+    const std::vector<int32_t> positions = {0, 19, 3, 3, 7, 1, 2, 18, 4};
+    const auto x = random_floats(rows * stride, 6);
+    expect_reference_bits([&](Backend& backend) {
+      std::vector<float> out = x;
+      backend.rope(out.data(), rows, heads, head_dim, stride, positions.data(), table);
+      EXPECT_EQ(out[static_cast<size_t>(stride - 1)], x[static_cast<size_t>(stride - 1)]);
+      if (dims < head_dim) {
+        EXPECT_EQ(out[static_cast<size_t>(dims)], x[static_cast<size_t>(dims)]);
+      }
+      // Against the definition, in double: two products and a sum.
+      const double a = x[0], b = x[static_cast<size_t>(dims / 2)];
+      EXPECT_NEAR(out[0], a * table.cos[0] - b * table.sin[0], 3 * 0x1p-24);
+      EXPECT_NEAR(out[static_cast<size_t>(dims / 2)], b * table.cos[0] + a * table.sin[0],
+                  3 * 0x1p-24);
+      return out;
+    });
+  }
+}
+
+TEST_P(RowsOnIsa, EmbedWidensHeldRowsAndZerosOthers) {
+  const int64_t hidden = 37;
+  const auto values = random_floats(10 * hidden, 7);
+  const std::vector<int32_t> ids = {100, 109, 99, 110, 104, -1, 0};
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    std::vector<uint16_t> halves;
+    for (const float value : values)
+      halves.push_back(dtype == DType::f16 ? f16_from_float(value) : bf16_from_float(value));
+    const void* table =
+        dtype == DType::f32 ? static_cast<const void*>(values.data()) : halves.data();
+    expect_reference_bits([&](Backend& backend) {
+      std::vector<float> out(ids.size() * static_cast<size_t>(hidden), nan);
+      backend.embed(table, dtype, 100, 10, hidden, ids, out.data());
+      EXPECT_EQ(out[static_cast<size_t>(2 * hidden)], 0.0f);
+      EXPECT_EQ(out[static_cast<size_t>(3 * hidden)], 0.0f);
+      EXPECT_EQ(out[static_cast<size_t>(5 * hidden)], 0.0f);
+      return out;
+    });
+  }
+}
+
+TEST_P(RowsOnIsa, AddAndCombineGiveTheReferenceBits) {
+  for (int64_t count : {1, 17, 40000}) {
+    const auto y = random_floats(count, 8);
+    expect_reference_bits([&](Backend& backend) {
+      auto x = random_floats(count, 9);
+      backend.add(x.data(), y.data(), count);
+      return x;
+    });
+  }
+  for (int64_t parts : {1, 2, 3, 4, 8}) {
+    for (int64_t width : {1, 16, 50}) {
+      const int64_t rows = 21, top_k = 3;
+      const auto partial = random_floats(rows * top_k * parts * width, 10);
+      const auto weights = random_floats(rows * top_k, 11);
+      std::vector<int32_t> where(static_cast<size_t>(rows * top_k * parts));
+      for (size_t i = 0; i < where.size(); ++i)
+        where[i] = static_cast<int32_t>((i * 17 + 3) % where.size());
+      expect_reference_bits([&](Backend& backend) {
+        std::vector<float> out(static_cast<size_t>(rows * width), nan);
+        backend.combine_experts(partial.data(), where.data(), weights.data(), rows, top_k, parts,
+                                width, out.data());
+        return out;
+      });
+    }
+  }
+}
+
+// exp of both sides is within 2^-22.6; the sum of up to 500 terms adds 500 2^-24 at most on each
+// side, plus two roundings: 2^-21.6 * 2 + 1004 * 2^-24 < 2^-13.9 of a weight.
+TEST_P(RowsOnIsa, RouterWeightsStayWithinTheDerivedBoundAndIdsAreTheSame) {
+  const auto reference = make_cpu_backend(1, "reference");
+  const auto backend = make_cpu_backend(2, GetParam());
+  for (int64_t experts : {1, 2, 8, 60, 128, 500}) {
+    for (int64_t top_k : {int64_t{1}, std::min<int64_t>(experts, 8), experts}) {
+      for (bool normalize : {false, true}) {
+        const int64_t rows = 30;
+        auto logits = random_floats(rows * experts, 12);
+        for (float& x : logits) x = std::round(x * 40.0f) / 8.0f;  // many ties
+        std::vector<int32_t> ids(static_cast<size_t>(rows * top_k), -1), expected_ids = ids;
+        std::vector<float> weights(ids.size(), nan), expected = weights;
+        reference->top_k_softmax(logits.data(), rows, experts, top_k, normalize,
+                                 expected_ids.data(), expected.data());
+        backend->top_k_softmax(logits.data(), rows, experts, top_k, normalize, ids.data(),
+                               weights.data());
+        EXPECT_EQ(ids, expected_ids);
+        for (size_t i = 0; i < ids.size(); ++i)
+          ASSERT_NEAR(weights[i], expected[i], expected[i] * 0x1p-13 * 0.54);
+        for (int64_t row = 0; row < rows; ++row) {
+          const float* in = logits.data() + row * experts;
+          const int32_t* chosen = ids.data() + row * top_k;
+          for (int64_t s = 1; s < top_k; ++s)
+            ASSERT_TRUE(in[chosen[s - 1]] > in[chosen[s]] ||
+                        (in[chosen[s - 1]] == in[chosen[s]] && chosen[s - 1] < chosen[s]));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(RowsOnIsa, RouterIdsStayDistinctAndInRangeWhateverTheLogits) {
+  const auto backend = make_cpu_backend(1, GetParam());
+  for (const std::vector<float>& logits :
+       std::vector<std::vector<float>>{{nan, nan, nan, nan, nan},
+                                       {nan, 1, nan, 2, nan},
+                                       {infinity, infinity, 0, nan, -infinity},
+                                       {-infinity, -infinity, -infinity, -infinity, -infinity}}) {
+    for (int64_t top_k = 1; top_k <= 5; ++top_k) {
+      std::vector<int32_t> ids(static_cast<size_t>(top_k), -1);
+      std::vector<float> weights(ids.size());
+      backend->top_k_softmax(logits.data(), 1, 5, top_k, true, ids.data(), weights.data());
+      EXPECT_EQ(std::set<int32_t>(ids.begin(), ids.end()).size(), ids.size());
+      for (const int32_t id : ids) EXPECT_TRUE(id >= 0 && id < 5);
+      // A NaN among the logits shows in the weights instead of hiding.
+      if (std::isnan(logits[0])) {
+        EXPECT_TRUE(std::isnan(weights[0]));
+      }
+    }
+  }
+}
+
+TEST_P(RowsOnIsa, SigmoidScalesRows) {
+  const auto backend = make_cpu_backend(2, GetParam());
+  const std::vector<float> gate = {0.0f, 3.0f, -3.0f, 200.0f, -200.0f};
+  std::vector<float> x(5 * 19, 1.0f);
+  backend->scale_rows_by_sigmoid(x.data(), gate.data(), 5, 19);
+  for (size_t i = 0; i < x.size(); ++i) {
+    // exp within 2^-22.6, then a sum and a quotient rounded.
+    const double exact = 1.0 / (1.0 + std::exp(-static_cast<double>(gate[i / 19])));
+    ASSERT_NEAR(x[i], exact, exact * 0x1p-21 + 0x1p-126) << gate[i / 19];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, RowsOnIsa, testing::ValuesIn(cpu_isas()), [](const auto& info) {
+  std::string name(info.param);
+  std::erase(name, '-');
+  return name;
+});
+
+}  // namespace
+}  // namespace dure
