@@ -87,7 +87,7 @@ std::string format_bytes(int64_t bytes) {
 }
 
 std::string format_count(int64_t count) {
-  std::string text = fmt::format("{}", count);
+  std::string text = std::to_string(count);
   const size_t first = count < 0 ? 1 : 0;
   for (size_t at = text.size(); at > first + 3;) {
     at -= 3;

@@ -9,6 +9,8 @@
 namespace dure {
 namespace {
 
+constexpr int64_t most_pages_of_a_cache = std::numeric_limits<int32_t>::max();
+
 RankMemory memory_of(const MemoryModel& model, const FitQuestion& question, const Layout& layout,
                      int rank, int64_t pages) {
   RunShape shape = question.shape;
@@ -29,6 +31,23 @@ int64_t page_bytes_of(const MemoryModel& model, const FitQuestion& question, con
 int ranks_per_memory(const FitQuestion& question, const Layout& layout) {
   if (!question.shared) return 1;
   return question.ranks_per_node > 0 ? question.ranks_per_node : layout.world();
+}
+
+// Pages that fit into the memory that `first` and the ranks after it share, beside all else.
+int64_t pages_of_memory(const MemoryModel& model, const FitQuestion& question, int first,
+                        std::vector<RankFit>* ranks) {
+  const Layout& layout = question.layout;
+  const int last = std::min(first + ranks_per_memory(question, layout), layout.world());
+  int64_t free = question.budget();
+  int64_t page = 0;  // bytes, over these ranks
+  for (int rank = first; rank < last; ++rank) {
+    const RankMemory memory = memory_of(model, question, layout, rank, 0);
+    if (ranks != nullptr) ranks->push_back({memory, 0});
+    free -= memory.total();
+    page += page_bytes_of(model, question, layout, rank);
+  }
+  if (free < 0) return 0;
+  return page == 0 ? most_pages_of_a_cache : std::min(free / page, most_pages_of_a_cache);
 }
 
 // Adds the pages to what every rank holds, and says what that leaves.
@@ -77,26 +96,24 @@ FitAnswer fit(const MemoryModel& model, const FitQuestion& question) {
   const Layout& layout = question.layout;
   FitAnswer answer;
   answer.layout = layout;
-  const int world = layout.world();
-  const int together = ranks_per_memory(question, layout);
-  answer.most_pages = std::numeric_limits<int32_t>::max();
-  for (int first = 0; first < world; first += together) {
-    int64_t free = question.budget();
-    int64_t page = 0;
-    for (int rank = first; rank < std::min(first + together, world); ++rank) {
-      const RankMemory memory = memory_of(model, question, layout, rank, 0);
-      answer.ranks.push_back({memory, 0});
-      free -= memory.total();
-      page += page_bytes_of(model, question, layout, rank);
-    }
-    const int64_t pages = free < 0 ? 0 : page == 0 ? answer.most_pages : free / page;
-    answer.most_pages = std::min(answer.most_pages, pages);
+  answer.most_pages = most_pages_of_a_cache;
+  for (int first = 0; first < layout.world(); first += ranks_per_memory(question, layout)) {
+    answer.most_pages =
+        std::min(answer.most_pages, pages_of_memory(model, question, first, &answer.ranks));
   }
   const int64_t needed = question.pages_needed(layout.dp);
   answer.fits = answer.most_pages >= needed;
   const bool all_of_it = answer.fits && question.context == 0;
   fill_cache(model, question, all_of_it ? answer.most_pages : needed, answer);
   return answer;
+}
+
+bool ends_fit(const MemoryModel& model, const FitQuestion& question) {
+  const int64_t needed = question.pages_needed(question.layout.dp);
+  const int together = ranks_per_memory(question, question.layout);
+  const int last = (question.layout.world() - 1) / together * together;
+  return pages_of_memory(model, question, 0, nullptr) >= needed &&
+         pages_of_memory(model, question, last, nullptr) >= needed;
 }
 
 int64_t gpu_dispatch_workspace(const ModelSpec& spec, const Layout& layout,

@@ -43,6 +43,9 @@ struct FitAnswer {
 // The layout must have passed check_layout_for.
 FitAnswer fit(const MemoryModel& model, const FitQuestion& question);
 
+// Whether the first and the last memory have room: what a search asks before it asks fit().
+bool ends_fit(const MemoryModel& model, const FitQuestion& question);
+
 // Of the layouts with the fewest ranks that fit, at least as many as the question's, the one that
 // changes the question's sizes least. Nothing within 1024 ranks: nothing returned.
 std::optional<FitAnswer> nearest_that_fits(const MemoryModel& model, const FitQuestion& question);

@@ -72,6 +72,7 @@ std::optional<FitAnswer> nearest_that_fits(const MemoryModel& model, const FitQu
     if (!is_allowed(model.spec(), layout)) continue;
     FitQuestion other = question;
     other.layout = layout;
+    if (!ends_fit(model, other)) continue;
     FitAnswer answer = fit(model, other);
     if (answer.fits) return answer;
   }

@@ -1,0 +1,268 @@
+#include "cost/memory.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "cost/check_fits.h"
+#include "cost/fit.h"
+#include "cost/resident.h"
+#include "cost/step_buffers.h"
+#include "model/load_spec.h"
+
+namespace dure {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+ModelSpec spec_of(const std::string& path) {
+  return load_spec(std::filesystem::path(DURE_SOURCE_DIR) / "testdata" / path);
+}
+
+constexpr int64_t gib = int64_t{1} << 30;
+
+TEST(Memory, TheFastCountIsTheLoadersListToTheByte) {
+  const char* const goldens[] = {"llama",     "llama-untied",   "llama-bias-f16", "mistral",
+                                 "qwen2-moe", "qwen3-yarn-f32", "qwen3-moe",      "olmoe"};
+  for (const char* name : goldens) {
+    const ModelSpec spec = spec_of(std::string("models/") + name);
+    const std::vector<Weight> weights = inventory(spec);
+    const MemoryModel model(spec);
+    for (const Layout& layout : {Layout{1, 1, 1, 1}, Layout{2, 2, 1, 2}, Layout{3, 1, 2, 2},
+                                 Layout{4, 2, 2, 4}, Layout{8, 1, 1, 1}}) {
+      for (const Compute compute : {Compute::bf16, Compute::fp32}) {
+        RunShape shape;
+        shape.compute = compute;
+        shape.pages = 7;
+        for (int rank = 0; rank < layout.world(); ++rank) {
+          const RankMemory fast = model.of(layout, rank, shape);
+          const RankMemory slow = rank_memory(weights, spec, layout, rank, shape);
+          ASSERT_EQ(fast.weights, slow.weights) << name << ' ' << to_string(layout);
+          ASSERT_EQ(fast.padding, slow.padding) << name << ' ' << to_string(layout);
+          ASSERT_EQ(fast.total(), slow.total()) << name << ' ' << to_string(layout);
+        }
+      }
+    }
+  }
+}
+
+TEST(Memory, OneRankHoldsTheWholeModel) {
+  const ModelSpec spec = spec_of("configs/released/Qwen--Qwen3-8B.json");
+  const MemoryModel model(spec);
+  const RankMemory memory = model.of({}, 0, {});
+  int64_t vectors = 0;  // kept in fp32: twice their stored bytes
+  for (const Weight& weight : inventory(spec)) {
+    if (!weight.is_matrix()) vectors += weight.bytes();
+  }
+  EXPECT_EQ(memory.weights, model.all_weights() + vectors);
+  EXPECT_EQ(model.all_weights(), 2 * total_parameters(spec));
+}
+
+TEST(Memory, TheTiedEmbeddingStandsTwiceWhereItIsReadTwice) {
+  const ModelSpec spec = spec_of("models/llama");
+  ASSERT_TRUE(spec.tied_embeddings);
+  const std::vector<Weight> weights = inventory(spec);
+  const auto slots = [&](int rank) {
+    std::vector<Slot> all;
+    const Layout layout{1, 2, 1, 1};
+    for (const Resident& each :
+         resident_weights(weights, spec, layout, share_of(spec, layout, rank), Compute::bf16)) {
+      all.push_back(each.slot);
+    }
+    return all;
+  };
+  EXPECT_THAT(slots(0), Contains(Slot::embedding));
+  EXPECT_THAT(slots(0), Not(Contains(Slot::head)));
+  EXPECT_THAT(slots(1), Contains(Slot::head));
+  EXPECT_THAT(slots(1), Not(Contains(Slot::embedding)));
+}
+
+TEST(Memory, CacheBytesFollowHeadsOfTheRankLayersOfTheStageAndPages) {
+  const ModelSpec spec = spec_of("configs/field-cases/moe30-fp8");  // 48 layers, 4 kv heads of 128
+  EXPECT_EQ(kv_bytes_per_token(spec, DType::bf16), 48 * 2 * 4 * 128 * 2);
+  EXPECT_EQ(kv_bytes_per_token(spec, DType::f32), 48 * 2 * 4 * 128 * 4);
+  const Layout layout{8, 2, 1, 1};
+  RunShape shape;
+  for (int rank = 0; rank < layout.world(); ++rank) {
+    EXPECT_EQ(kv_page_bytes(spec, layout, share_of(spec, layout, rank), shape),
+              24 * 2 * 1 * 128 * 2 * shape.page_tokens);
+  }
+}
+
+TEST(Memory, WindowedSequencesKeepTheWindowAndTheChunk) {
+  const ModelSpec windowed = spec_of("configs/field-cases/sliding-some");
+  const auto tokens = windowed_tokens_per_sequence(windowed, 16384, 8192, 16);
+  ASSERT_TRUE(tokens.has_value());
+  EXPECT_EQ(*tokens, 12304);
+  EXPECT_NEAR(2198512.0 / static_cast<double>(*tokens), 178.7, 0.05);
+  // A short context never fills the window.
+  EXPECT_EQ(windowed_tokens_per_sequence(windowed, 100, 8192, 16), 112 + 16);
+  EXPECT_FALSE(windowed_tokens_per_sequence(spec_of("models/llama"), 16384, 8192, 16).has_value());
+}
+
+TEST(Memory, ReTypedWeightsKeepEmbeddingHeadAndRouter) {
+  const ModelSpec spec = spec_of("configs/released/Qwen--Qwen3-30B-A3B.json");
+  int64_t matrices = 0;
+  for (const Weight& weight : inventory(spec)) {
+    const bool kept = weight.part == Part::embedding || weight.part == Part::lm_head ||
+                      weight.part == Part::router;
+    if (weight.is_matrix() && !kept) matrices += weight.elements();
+  }
+  const MemoryModel fp8(spec, find_weight_format("fp8"));
+  EXPECT_EQ(fp8.all_weights(), 2 * total_parameters(spec) - matrices);
+  EXPECT_EQ(MemoryModel(spec).of({}, 0, {}).weights - fp8.of({}, 0, {}).weights, matrices);
+  EXPECT_THROW(find_weight_format("fp7"), Error);
+}
+
+TEST(StepBuffers, AreAllNamedAndNeverNegative) {
+  const ModelSpec spec = spec_of("models/qwen3-moe");
+  const Layout layout{2, 1, 2, 4};
+  for (int rank = 0; rank < layout.world(); ++rank) {
+    const auto buffers = step_buffers(spec, layout, share_of(spec, layout, rank), 64);
+    EXPECT_EQ(buffers.size(), static_cast<size_t>(step_buffer_count));
+    for (const StepBufferSize& each : buffers) {
+      EXPECT_GE(each.bytes, 0);
+      EXPECT_NE(to_string(each.buffer), "?");
+    }
+  }
+}
+
+// ---- fit
+
+FitQuestion ask(const Layout& layout, int64_t memory) {
+  FitQuestion question;
+  question.layout = layout;
+  question.memory_bytes = memory;
+  question.shape.max_batch_tokens = 512;
+  return question;
+}
+
+TEST(Fit, GivesAllThatIsLeftToTheCache) {
+  const MemoryModel model(spec_of("configs/released/meta-llama--Meta-Llama-3.1-8B.json"));
+  const FitQuestion question = ask({2, 1, 1, 1}, 24 * gib);
+  const FitAnswer answer = fit(model, question);
+  ASSERT_TRUE(answer.fits);
+  const int64_t page = kv_page_bytes(model.spec(), answer.layout,
+                                     share_of(model.spec(), answer.layout, 0), question.shape);
+  for (const RankFit& rank : answer.ranks) {
+    EXPECT_GE(rank.free, 0);
+    EXPECT_LT(rank.free, page);
+    EXPECT_EQ(rank.memory.total() + rank.free, question.budget());
+  }
+}
+
+TEST(Fit, SaysNoToOnePageMoreThanThereIsRoomFor) {
+  const MemoryModel model(spec_of("configs/released/meta-llama--Meta-Llama-3.1-8B.json"));
+  FitQuestion question = ask({2, 1, 1, 1}, 24 * gib);
+  const int64_t most = fit(model, question).most_pages;
+  question.context = most * question.shape.page_tokens;
+  EXPECT_TRUE(fit(model, question).fits);
+  question.context += 1;
+  const FitAnswer answer = fit(model, question);
+  EXPECT_FALSE(answer.fits);
+  EXPECT_LT(answer.ranks[answer.tightest].free, 0);
+}
+
+TEST(Fit, CountsTheModelAndNotItsActivePartAlone) {
+  const MemoryModel model(spec_of("configs/released/Qwen--Qwen3-30B-A3B.json"));  // 61 GB in bf16
+  EXPECT_FALSE(fit(model, ask({1, 1, 1, 1}, 24 * gib)).fits);
+}
+
+TEST(Fit, NamesTheNearestLayoutThatFits) {
+  const MemoryModel model(spec_of("configs/released/Qwen--Qwen3-30B-A3B.json"));
+  const FitQuestion question = ask({1, 1, 1, 1}, 24 * gib);
+  const auto nearest = nearest_that_fits(model, question);
+  ASSERT_TRUE(nearest.has_value());
+  EXPECT_TRUE(nearest->fits);
+  EXPECT_EQ(nearest->layout.world(), 3);  // 57 GiB over budgets of 21.6
+  EXPECT_FALSE(nearest_that_fits(model, ask({1, 1, 1, 1}, gib / 4)).has_value());
+}
+
+TEST(Fit, NearestIsTheQuestionItselfWhereThatFits) {
+  const MemoryModel model(spec_of("configs/released/Qwen--Qwen3-30B-A3B.json"));
+  const Layout asked{2, 1, 2, 4};
+  EXPECT_EQ(nearest_that_fits(model, ask(asked, 80 * gib))->layout, asked);
+}
+
+TEST(Fit, RanksOfOneMachineShareItsMemory) {
+  const MemoryModel model(spec_of("models/qwen3-moe"));
+  FitQuestion question = ask({2, 1, 1, 2}, 2 * gib);
+  question.shared = true;
+  question.utilization = 1.0;
+  const FitAnswer answer = fit(model, question);
+  ASSERT_TRUE(answer.fits);
+  EXPECT_LE(answer.ranks[0].memory.total() + answer.ranks[1].memory.total(), 2 * gib);
+  EXPECT_EQ(answer.ranks[0].free, answer.ranks[1].free);
+  question.ranks_per_node = 1;  // a machine each
+  EXPECT_GT(fit(model, question).most_pages, answer.most_pages);
+}
+
+TEST(Fit, RemarksThatTensorParallelRanksCacheCopies) {
+  const ModelSpec spec = spec_of("configs/field-cases/moe30-fp8");
+  const MemoryModel model(spec, find_weight_format("fp8"));
+  const FitQuestion question = ask({8, 1, 1, 1}, 80 * gib);
+  const auto remarks = fit_remarks(model, question, fit(model, question));
+  EXPECT_THAT(remarks, Contains(HasSubstr("4 kv heads over tp 8: the cache is held 2 times; tp 4 × "
+                                          "pp 1 × dp 2, ep 1 would hold each head once")));
+  const FitQuestion narrow = ask({4, 1, 1, 1}, 80 * gib);
+  EXPECT_THAT(fit_remarks(model, narrow, fit(model, narrow)), Not(Contains(HasSubstr("kv heads"))));
+}
+
+TEST(Fit, ExchangeBuffersGrowWithWidthAndATightUtilizationIsWarnedOf) {
+  const MemoryModel model(spec_of("configs/released/Qwen--Qwen3-235B-A22B.json"));
+  const auto communication = [&](int ep) {
+    FitQuestion question = ask({1, 1, ep, ep}, 178 * gib);
+    question.shape.max_batch_tokens = 8192;
+    return fit(model, question).ranks[0].memory.communication;
+  };
+  EXPECT_GT(communication(32), communication(16));
+  FitQuestion tight = ask({1, 1, 32, 32}, 178 * gib);
+  tight.shape.max_batch_tokens = 8192;
+  tight.utilization = 0.95;
+  EXPECT_THAT(fit_remarks(model, tight, fit(model, tight)),
+              Contains(HasSubstr("utilization 0.95")));
+  tight.utilization = 0.9;
+  EXPECT_THAT(fit_remarks(model, tight, fit(model, tight)),
+              Not(Contains(HasSubstr("utilization 0.9"))));
+}
+
+// ---- the check before ranks start
+
+TEST(CheckFits, AcceptsWhatFitsAndNamesWhatIsMissingElse) {
+  const ModelSpec spec = spec_of("models/mixtral");
+  const std::vector<Weight> weights = inventory(spec);
+  const Layout layout{2, 1, 1, 2};
+  RunShape shape;
+  shape.pages = 1000;
+  int64_t needed = 0;
+  for (int rank = 0; rank < 2; ++rank)
+    needed += rank_memory(weights, spec, layout, rank, shape).total();
+  EXPECT_NO_THROW(check_fits_this_machine(spec, weights, layout, shape, 0, needed));
+  try {
+    check_fits_this_machine(spec, weights, layout, shape, 0, needed - 1);
+    FAIL() << "accepted a byte too many";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::answer_is_no);
+    EXPECT_THAT(error.message(), HasSubstr("tp 2 × pp 1 × dp 1, ep 2 does not fit"));
+    EXPECT_THAT(error.hint(), HasSubstr("a cache of 15,984 tokens fits"));  // 999 pages
+  }
+  // One rank of the two here needs half of it.
+  EXPECT_NO_THROW(check_fits_this_machine(spec, weights, layout, shape, 1, needed - 1));
+}
+
+TEST(CheckFits, PointsToMoreMachinesWhereTheWeightsAreTooMuch) {
+  const ModelSpec spec = spec_of("configs/released/Qwen--Qwen3-8B.json");
+  try {
+    check_fits_this_machine(spec, inventory(spec), {2, 1, 1, 1}, {}, 0, 12 * gib);
+    FAIL() << "accepted 16 GB in 12";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.hint(), HasSubstr("on 2 machines like this one"));
+  }
+}
+
+}  // namespace
+}  // namespace dure
