@@ -24,8 +24,10 @@ struct EngineOptions {
   int32_t vocab = 0;        // tokens that the ranks may answer with
   int max_requests = 1024;  // running and waiting; more are refused
   RestartPolicy restart;
-  std::chrono::milliseconds step_timeout{90'000};        // then the group is taken for dead
-  std::function<void(const LoadProgress&)> on_progress;  // on the engine's thread
+  std::chrono::milliseconds step_timeout{90'000};  // then the group is taken for dead
+  // On the engine's thread.
+  std::function<void(const LoadProgress&)> on_progress;
+  std::function<void(const Error& why)> on_death;  // of a group, before it is started again
 };
 
 struct EngineStatus {

@@ -64,13 +64,20 @@ void EngineLoop::Thread::on(const StepDone& step) {
   for (size_t i = 0; i < step.slices.size(); ++i) {
     const SliceResult& slice = step.slices[i];
     if (slice.sequence != sent.sequences[i]) return mismatch("names another sequence");
-    if (sent.wants_token[i] && (slice.token < 0 || slice.token >= options_.vocab)) {
+    if (sent.wants_token[i] && slice.token >= options_.vocab) {
       return mismatch(fmt::format("has token {}, outside the vocabulary", slice.token));
     }
     tokens.push_back(slice.token);
   }
   for (const TokenEvent& event : scheduler_.complete(step.id, tokens)) {
-    if (!live_.apply(event)) continue;
+    if (event.token < 0) {
+      live_.fail(
+          event.sequence,
+          Error(ErrorCode::failed, "the model's logits are not numbers",
+                "the checkpoint may be damaged: `dure verify` compares it with its records"));
+    } else if (!live_.apply(event)) {
+      continue;
+    }
     --admitted_;
     scheduler_.cancel(event.sequence);  // where only the text knows: a stop string
   }
@@ -105,6 +112,7 @@ void EngineLoop::Thread::group_died(const Error& error) {
   scheduler_ = Scheduler(options_.schedule);
   answer_stats(std::nullopt);
   ready_.reset();
+  if (options_.on_death) options_.on_death(error);
   supervisor_.died(error, Clock::now());
 }
 

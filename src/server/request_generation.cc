@@ -20,7 +20,7 @@ uint64_t random_seed() {
 SamplingParams read_sampling(Fields& fields, const SamplingDefaults& defaults) {
   SamplingParams sampling;
   sampling.temperature =
-      static_cast<float>(fields.number("temperature", 0.0, 2.0).value_or(defaults.temperature));
+      static_cast<float>(fields.number("temperature", 0.0, 100.0).value_or(defaults.temperature));
   sampling.top_p = static_cast<float>(fields.number("top_p", 0.0, 1.0).value_or(defaults.top_p));
   if (sampling.top_p <= 0.0f) fields.fail("top_p", "must be above 0 and at most 1");
   sampling.min_p = static_cast<float>(fields.number("min_p", 0.0, 1.0).value_or(defaults.min_p));

@@ -1,0 +1,160 @@
+// dure serve MODEL: the front process. Checks everything, starts the ranks, serves until told to
+// stop.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/serve_report.h"
+#include "cli/serve_setup.h"
+#include "cli/stop_signals.h"
+#include "server/api.h"
+#include "server/api_errors.h"
+
+namespace dure {
+namespace {
+
+constexpr auto last_answers = std::chrono::seconds(2);  // to be sent, after the drain
+
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
+// The bar while the group loads for the first time; the engine's thread draws it.
+class LoadingBar {
+ public:
+  LoadingBar() : bar_(std::in_place, "loading") {}
+  void show(const LoadProgress& progress) {
+    const std::lock_guard lock(mutex_);
+    if (bar_) bar_->show(progress.bytes_done, progress.bytes_total);
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    bar_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Progress> bar_;
+};
+
+int worker_threads() {
+  return std::max(2, static_cast<int>(std::thread::hardware_concurrency()) / 2);
+}
+
+// Requests may come before there is an engine to take them.
+HttpHandler handler_of(const std::atomic<const ApiContext*>& context) {
+  return [&context](HttpRequest request, std::shared_ptr<Exchange> exchange) {
+    if (const ApiContext* ready = context.load()) {
+      return handle_request(*ready, std::move(request), exchange);
+    }
+    exchange->reply(
+        error_response(api_error_of(Error(ErrorCode::unavailable, "the server is starting"))));
+  };
+}
+
+std::string url_of(const HttpOptions& options, uint16_t port) {
+  const bool any = options.host == "0.0.0.0" || options.host == "::";
+  const std::string host = any ? "127.0.0.1" : options.host;
+  return host.find(':') == std::string::npos ? fmt::format("http://{}:{}", host, port)
+                                             : fmt::format("http://[{}]:{}", host, port);
+}
+
+void say(const std::string& text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+int run(const ServeFlags& flags) {
+  ServeSetup setup = prepare(flags);
+  LoadingBar bar;
+  setup.engine.on_progress = [&](const LoadProgress& progress) { bar.show(progress); };
+  setup.engine.on_death = [&](const Error& why) {
+    bar.clear();
+    fmt::print(stderr, "warning: the group of ranks died: {}\n", why.message());
+  };
+
+  std::atomic<const ApiContext*> live{nullptr};
+  // Listening comes first: a port in use must not cost the time to load a model.
+  HttpServer http(setup.http, handler_of(live));
+  WorkerPool workers(worker_threads(), static_cast<size_t>(flags.max_requests));
+  say(planned_report(setup));
+  EngineLoop engine(setup.engine, setup.model.tokenizer, [&](Group::Events events) {
+    return Group::launch(setup.group, std::move(events));
+  });
+  const ApiContext context{setup.model, engine, workers, setup.api};
+  live = &context;
+
+  std::atomic<bool> told_to_stop{false};
+  const StopSignals signals([&](int count) {
+    told_to_stop = true;
+    http.stop_accepting();
+    if (count > 1) return engine.stop_now();
+    fmt::print(stderr, "stopping: requests under way may take {:.0f} s more\n",
+               flags.drain_timeout_s);
+    engine.drain(milliseconds_of(flags.drain_timeout_s));
+  });
+  const auto shut = [&] {
+    http.wait_answered(last_answers);
+    http.stop();
+    workers.stop();
+  };
+  try {
+    const GroupReady ready = engine.wait_ready();
+    bar.clear();
+    say(running_report(ready));
+    say(fmt::format("ready: {}/v1 (model {})\n", url_of(setup.http, http.port()),
+                    setup.model.names.front()));
+  } catch (const Error&) {
+    bar.clear();
+    shut();
+    if (told_to_stop) return 0;
+    throw;
+  }
+  engine.wait_stopped();
+  shut();
+  return 0;
+}
+
+RunCommand declare(CLI::App& app) {
+  auto flags = std::make_shared<ServeFlags>();
+  add_run_flags(app, flags->run);
+  app.add_option("--host", flags->host, "address to listen on")->capture_default_str();
+  app.add_option("--port", flags->port)->check(CLI::Range(0, 65535))->capture_default_str();
+  app.add_option("--context", flags->context, "tokens of prompt and answer; default: the model's")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
+  app.add_option("--kv-memory", flags->kv_memory, "of all ranks' caches together: 4GiB");
+  app.add_option("--max-batch-tokens", flags->max_batch_tokens, "of one step and dp group")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--max-sequences", flags->max_sequences, "running at once in one dp group")
+      ->check(CLI::Range(1, 1 << 16))
+      ->capture_default_str();
+  app.add_option("--max-requests", flags->max_requests, "running and waiting; others get a 429")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--served-model-name", flags->served_names, "default: the folder's name");
+  app.add_option("--api-key-file", flags->api_key_file, "one key per line; clients need one");
+  app.add_option("--deadline", flags->deadline_s, "seconds of every wait between ranks")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  app.add_option("--drain-timeout", flags->drain_timeout_s,
+                 "seconds that requests have to end after Ctrl-C")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  app.footer("Example: dure serve models/demo-moe --tp 2 --ep 2 --port 8000");
+  return [flags] { return run(*flags); };
+}
+
+const RegisterCommand registered({"serve", "serve a model over HTTP, like OpenAI", declare});
+
+}  // namespace
+}  // namespace dure

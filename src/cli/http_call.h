@@ -1,0 +1,46 @@
+// One plain HTTP request over a blocking socket, for commands that talk to a server.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dure {
+
+struct HttpUrl {
+  std::string host;
+  std::string port;
+  std::string path;  // "" or "/v1", without a slash at its end
+};
+
+// "http://127.0.0.1:8000/v1"; "http://" may be left out. Throws bad_input for anything else.
+HttpUrl parse_url(std::string_view text);
+
+class HttpCall {
+ public:
+  // Connects, sends, and reads up to the end of the answer's header. Throws unavailable where
+  // nobody listens, `failed` where what answers is not HTTP.
+  HttpCall(const HttpUrl& url, std::string_view method, std::string_view path,
+           std::string_view headers, std::string_view body);
+  ~HttpCall();
+  HttpCall(const HttpCall&) = delete;
+  HttpCall& operator=(const HttpCall&) = delete;
+
+  int status() const { return status_; }
+  // The next piece of the body; "" at its end, and when a signal interrupts the wait.
+  std::string read_some();
+  std::string read_all();
+
+ private:
+  bool receive();  // more into received_; false at the end
+  void read_header(std::string_view where);
+  std::string take_chunk();
+
+  int socket_ = -1;
+  int status_ = 0;
+  bool chunked_ = false;
+  bool ended_ = false;
+  size_t chunk_left_ = 0;
+  std::string received_;
+};
+
+}  // namespace dure

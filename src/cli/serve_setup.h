@@ -1,0 +1,48 @@
+// Everything `dure serve` decides and checks before it starts a process.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/run_flags.h"
+#include "cost/memory.h"
+#include "server/api.h"
+#include "server/engine_loop.h"
+#include "server/http_server.h"
+#include "server/served_model.h"
+
+namespace dure {
+
+struct ServeFlags {
+  RunFlags run;
+  std::string host = "127.0.0.1";
+  int port = 8000;
+  int64_t context = 0;    // tokens; 0: what the model's config promises
+  std::string kv_memory;  // of all ranks together; empty: chosen
+  int max_batch_tokens = 512;
+  int max_sequences = 256;  // of each dp group, at once
+  int max_requests = 1024;  // running and waiting
+  double deadline_s = 30.0;
+  double drain_timeout_s = 30.0;
+  std::filesystem::path api_key_file;
+  std::vector<std::string> served_names;
+};
+
+struct ServeSetup {
+  ModelSpec spec;
+  std::vector<RankMemory> memory;  // [world], as planned
+  bool same_bits = true;
+  ServedModel model;
+  GroupOptions group;
+  EngineOptions engine;
+  ApiOptions api;
+  HttpOptions http;
+};
+
+// Throws bad_input for wrong flags, checkpoints, tokenizers or templates, answer_is_no where memory
+// is short.
+ServeSetup prepare(const ServeFlags& flags);
+
+}  // namespace dure

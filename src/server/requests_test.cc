@@ -1,0 +1,261 @@
+// Every field of a request: what is taken, what is refused and how the error names it.
+#include "server/requests.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace dure {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ServedModel model() {
+  ServedModel made;
+  made.names = {"M"};
+  made.context = 2048;
+  made.longest_sequence = 4096;
+  made.vocab = 2048;
+  made.eos_ids = {2, 0};
+  return made;
+}
+
+ChatCall chat(const std::string& fields) {
+  return parse_chat_call(
+      R"({"messages":[{"role":"user","content":"x"}])" + (fields.empty() ? "" : "," + fields) + "}",
+      model());
+}
+
+// The field that the refusal of a chat request with these fields names; "accepted" if there is
+// none.
+std::string refused_field(const std::string& fields) {
+  try {
+    chat(fields);
+    return "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_FALSE(error.message().empty());
+    return error.field();
+  }
+}
+
+TEST(ChatRequest, RefusesEveryWrongValueNamingTheField) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"("temperature":-1)", "temperature"},
+      {R"("temperature":3e38)", "temperature"},
+      {R"("temperature":"hot")", "temperature"},
+      {R"("temperature":true)", "temperature"},
+      {R"("top_p":0)", "top_p"},
+      {R"("top_p":9.9)", "top_p"},
+      {R"("top_k":-2)", "top_k"},
+      {R"("top_k":1.5)", "top_k"},
+      {R"("min_p":-1)", "min_p"},
+      {R"("min_p":1.01)", "min_p"},
+      {R"("seed":1.5)", "seed"},
+      {R"("seed":18446744073709551615)", "seed"},
+      {R"("presence_penalty":5)", "presence_penalty"},
+      {R"("presence_penalty":0.5)", "presence_penalty"},
+      {R"("frequency_penalty":-3)", "frequency_penalty"},
+      {R"("repetition_penalty":1.2)", "repetition_penalty"},
+      {R"("n":0)", "n"},
+      {R"("n":2)", "n"},
+      {R"("best_of":2)", "best_of"},
+      {R"("logprobs":true)", "logprobs"},
+      {R"("logprobs":21)", "logprobs"},
+      {R"("top_logprobs":21)", "top_logprobs"},
+      {R"("logit_bias":{"999999":1})", "logit_bias"},
+      {R"("flab":10)", "flab"},
+      {R"("max_tokens":0)", "max_tokens"},
+      {R"("max_tokens":-5)", "max_tokens"},
+      {R"("max_tokens":"4")", "max_tokens"},
+      {R"("max_tokens":99999999999)", "max_tokens"},
+      {R"("max_completion_tokens":0)", "max_completion_tokens"},
+      {R"("stop":"")", "stop"},
+      {R"("stop":[""])", "stop"},
+      {R"("stop":5)", "stop"},
+      {R"("stop":["a",5])", "stop"},
+      {R"("stop":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17"])",
+       "stop"},
+      {R"("stop_token_ids":[2048])", "stop_token_ids"},
+      {R"("stop_token_ids":[-1])", "stop_token_ids"},
+      {R"("stop_token_ids":7)", "stop_token_ids"},
+      {R"("ignore_eos":1)", "ignore_eos"},
+      {R"("stream":"yes")", "stream"},
+      {R"("stream_options":{"include_usage":true})", "stream_options"},
+      {R"("stream":true,"stream_options":{"include_usage":1})", "stream_options.include_usage"},
+      {R"("stream":true,"stream_options":{"flab":1})", "stream_options.flab"},
+      {R"("stream":true,"stream_options":[])", "stream_options"},
+      {R"("tools":[{"type":"function"}])", "tools"},
+      {R"("tool_choice":"required")", "tool_choice"},
+      {R"("response_format":{"type":"json_object"})", "response_format"},
+      {R"("modalities":["audio"])", "modalities"},
+      {R"("min_tokens":4)", "min_tokens"},
+      {R"("echo":true)", "echo"},
+      {R"("chat_template_kwargs":[1])", "chat_template_kwargs"},
+      {R"("add_generation_prompt":true,"continue_final_message":true)", "continue_final_message"},
+      {R"("model":7)", "model"},
+      {R"("model":"other")", "model"},
+  };
+  for (const auto& [fields, expected] : cases) EXPECT_EQ(refused_field(fields), expected) << fields;
+}
+
+TEST(ChatRequest, TakesFieldsThatAskForNothing) {
+  for (
+      const char* fields :
+      {R"("temperature":null,"top_p":null,"max_tokens":null,"stop":null,"seed":null)",
+       R"("n":1,"logprobs":false,"top_logprobs":0,"logit_bias":{},"tools":[],"tool_choice":"auto")",
+       R"("presence_penalty":0,"frequency_penalty":0.0,"repetition_penalty":1.0)",
+       R"("response_format":{"type":"text"},"modalities":["text"],"best_of":1,"top_k":-1)",
+       R"("user":"u","metadata":{"a":"b"},"store":true,"service_tier":"auto")",
+       R"("stop":[],"stream":false,"max_tokens":4.0,"seed":-3)"}) {
+    EXPECT_EQ(refused_field(fields), "accepted") << fields;
+  }
+}
+
+TEST(ChatRequest, RefusesEveryWrongMessageNamingItsPlace) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({})", "messages"},
+      {R"({"messages":[]})", "messages"},
+      {R"({"messages":"hi"})", "messages"},
+      {R"({"messages":["hi"]})", "messages[0]"},
+      {R"({"messages":[{"content":"x"}]})", "messages[0].role"},
+      {R"({"messages":[{"role":"wizard","content":"x"}]})", "messages[0].role"},
+      {R"({"messages":[{"role":"user"}]})", "messages[0].content"},
+      {R"({"messages":[{"role":"user","content":5}]})", "messages[0].content"},
+      {R"({"messages":[{"role":"user","content":"x"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]})",
+       "messages[1].content[0].type"},
+      {R"({"messages":[{"role":"user","content":[{"type":"text"}]}]})",
+       "messages[0].content[0].text"},
+      {R"({"messages":[{"role":"user","content":"x","flab":1}]})", "messages[0].flab"},
+      {R"({"messages":[{"role":"assistant","content":null,"tool_calls":{}}]})",
+       "messages[0].tool_calls"},
+  };
+  for (const auto& [body, expected] : cases) {
+    try {
+      parse_chat_call(body, model());
+      ADD_FAILURE() << "accepted " << body;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.field(), expected) << body << ": " << error.message();
+    }
+  }
+}
+
+TEST(ChatRequest, ReadsWhatTheClientAskedFor) {
+  const ChatCall call = chat(
+      R"("temperature":0.5,"top_p":0.9,"top_k":40,"min_p":0.1,"seed":-1,"max_tokens":5,"stop":["a","b"],)"
+      R"("stop_token_ids":[7],"stream":true,"stream_options":{"include_usage":true},"model":"M")");
+  EXPECT_FLOAT_EQ(call.generation.sampling.temperature, 0.5f);
+  EXPECT_FLOAT_EQ(call.generation.sampling.top_p, 0.9f);
+  EXPECT_FLOAT_EQ(call.generation.sampling.min_p, 0.1f);
+  EXPECT_EQ(call.generation.sampling.top_k, 40);
+  EXPECT_EQ(call.generation.sampling.seed, ~uint64_t{0});
+  EXPECT_EQ(call.generation.max_tokens, 5);
+  EXPECT_THAT(call.generation.stop, ElementsAre("a", "b"));
+  EXPECT_THAT(call.generation.stop_ids, ElementsAre(7, 2, 0));
+  EXPECT_TRUE(call.generation.stream);
+  EXPECT_TRUE(call.generation.include_usage);
+}
+
+TEST(ChatRequest, ForgetsTheEndOfSequenceOnlyWhenAskedTo) {
+  EXPECT_THAT(chat("").generation.stop_ids, ElementsAre(2, 0));
+  EXPECT_TRUE(chat(R"("ignore_eos":true)").generation.stop_ids.empty());
+}
+
+TEST(ChatRequest, DrawsAnotherSeedForEachRequestThatGivesNone) {
+  EXPECT_NE(chat("").generation.sampling.seed, chat("").generation.sampling.seed);
+}
+
+TEST(ChatRequest, LetsTheNewerNameOfMaxTokensWin) {
+  EXPECT_EQ(chat(R"("max_tokens":5,"max_completion_tokens":6)").generation.max_tokens, 6);
+}
+
+TEST(ChatRequest, SaysNotFoundForAModelThatIsNotServed) {
+  try {
+    chat(R"("model":"gpt-5")");
+    FAIL();
+  } catch (const RequestError& error) {
+    EXPECT_EQ(error.status(), 404);
+    EXPECT_EQ(error.api_code(), "model_not_found");
+    EXPECT_THAT(error.message(), HasSubstr("gpt-5"));
+  }
+}
+
+TEST(ChatRequest, NeverBreaksOnCornersOfJson) {
+  for (const char* name : {"lone-surrogate", "bad-utf8", "deep", "duplicate-key", "big-number"}) {
+    const auto file = std::filesystem::path(DURE_SOURCE_DIR) / "testdata/server/requests" /
+                      (std::string(name) + ".json");
+    std::ifstream in(file, std::ios::binary);
+    ASSERT_TRUE(in) << file;
+    std::ostringstream text;
+    text << in.rdbuf();
+    EXPECT_THROW(parse_chat_call(text.str(), model()), Error) << name;
+  }
+  for (const char* body : {"", "null", "[]", "7", "\"x\"", "{", "{}x", "{\"messages\":NaN}"}) {
+    EXPECT_THROW(parse_chat_call(body, model()), Error) << body;
+  }
+}
+
+TEST(ChatRequest, TakesNulAsText) {
+  const ChatCall call =
+      parse_chat_call(R"({"messages":[{"role":"user","content":"a\u0000b"}]})", model());
+  EXPECT_EQ((*call.conversation.messages)[0]["content"].get<std::string>(), std::string("a\0b", 3));
+}
+
+TEST(CompletionRequest, TakesEveryFormOfPrompt) {
+  const auto prompts = [](const char* prompt) {
+    return parse_completion_call(fmt::format(R"({{"prompt":{}}})", prompt), model()).prompts;
+  };
+  EXPECT_THAT(prompts(R"("a")"), ElementsAre(Prompt("a")));
+  EXPECT_THAT(prompts(R"(["a","b"])"), ElementsAre(Prompt("a"), Prompt("b")));
+  EXPECT_THAT(prompts("[1,2]"), ElementsAre(Prompt(std::vector<int32_t>{1, 2})));
+  EXPECT_THAT(prompts("[[1],[2,3]]"),
+              ElementsAre(Prompt(std::vector<int32_t>{1}), Prompt(std::vector<int32_t>{2, 3})));
+}
+
+TEST(CompletionRequest, RefusesWrongPromptsAndWhatItDoesNotDo) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({})", "prompt"},
+      {R"({"prompt":[]})", "prompt"},
+      {R"({"prompt":5})", "prompt"},
+      {R"({"prompt":[1,"a"]})", "prompt"},
+      {R"({"prompt":[1,2048]})", "prompt"},
+      {R"({"prompt":["a",5]})", "prompt[1]"},
+      {R"({"prompt":[[1],[-1]]})", "prompt[1]"},
+      {R"({"prompt":"a","echo":true})", "echo"},
+      {R"({"prompt":"a","suffix":"b"})", "suffix"},
+      {R"({"prompt":"a","logprobs":5})", "logprobs"},
+      {R"({"prompt":"a","messages":[]})", "messages"},
+  };
+  for (const auto& [body, expected] : cases) {
+    try {
+      parse_completion_call(body, model());
+      ADD_FAILURE() << "accepted " << body;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.field(), expected) << body << ": " << error.message();
+    }
+  }
+}
+
+TEST(CompletionRequest, GivesSixteenTokensWhereNothingIsSaid) {
+  const CompletionCall call = parse_completion_call(R"({"prompt":"a"})", model());
+  EXPECT_FALSE(call.generation.max_tokens);
+  EXPECT_EQ(call.generation.default_max_tokens, 16);
+}
+
+TEST(TokenizeRequest, TakesTextOrMessages) {
+  EXPECT_EQ(std::get<std::string>(parse_tokenize_call(R"({"prompt":"a"})", model()).input), "a");
+  EXPECT_NO_THROW(parse_tokenize_call(R"({"messages":[{"role":"user","content":"a"}]})", model()));
+  EXPECT_THROW(parse_tokenize_call("{}", model()), Error);
+  EXPECT_THAT(parse_detokenize_call(R"({"tokens":[1,2]})", model()), ElementsAre(1, 2));
+  EXPECT_THROW(parse_detokenize_call(R"({"tokens":[5000]})", model()), Error);
+  EXPECT_THROW(parse_detokenize_call("{}", model()), Error);
+}
+
+}  // namespace
+}  // namespace dure

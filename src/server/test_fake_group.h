@@ -1,0 +1,192 @@
+// A group of ranks for tests: a thread that answers steps as ranks would, from a script, and checks
+// that the pages it is given still hold what it wrote there. Only included by tests.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <tuple>
+
+#include "group/group.h"
+#include "server/supervisor.h"
+
+namespace dure {
+
+// What a test decides and sees; outlives the groups made from it.
+struct FakeRanks {
+  std::vector<int32_t> script;  // every sequence produces these, then the last again and again
+  int32_t page_tokens = 16;
+  std::chrono::microseconds step_time{0};
+  std::atomic<bool> ready{true};    // false: keeps loading
+  std::atomic<bool> frozen{false};  // true: answers nothing, as if stopped by SIGSTOP
+  std::atomic<bool> answers_nonsense{false};
+  std::atomic<int> launches{0};
+  std::atomic<int> steps{0};
+  std::atomic<int> corrupt_reads{0};  // positions that did not hold what the sequence wrote
+  std::atomic<int> orderly_stops{0};
+
+  GroupFactory factory();
+  void die(const std::string& reason);  // the group that runs now
+
+ private:
+  friend class FakeGroup;
+  std::mutex mutex;
+  class FakeGroup* current = nullptr;
+};
+
+class FakeGroup : public Group {
+ public:
+  FakeGroup(FakeRanks& ranks, Events events) : ranks_(ranks), events_(std::move(events)) {
+    {
+      const std::lock_guard lock(ranks_.mutex);
+      ranks_.current = this;
+    }
+    ++ranks_.launches;
+    thread_ = std::thread([this] { run(); });
+  }
+
+  ~FakeGroup() override {
+    {
+      const std::lock_guard lock(ranks_.mutex);
+      if (ranks_.current == this) ranks_.current = nullptr;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void send(const ToRanks& message) override {
+    {
+      const std::lock_guard lock(mutex_);
+      mail_.push_back(message);
+    }
+    changed_.notify_all();
+  }
+
+  void stop() override { ++ranks_.orderly_stops; }
+
+  void die(const std::string& reason) {
+    {
+      const std::lock_guard lock(mutex_);
+      death_ = reason;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  using Place = std::tuple<int32_t, int32_t, int32_t>;  // dp, page, offset
+  struct Written {
+    uint64_t sequence = 0;
+    int32_t position = 0;
+    int32_t token = 0;
+  };
+
+  void run() {
+    constexpr auto poll = std::chrono::milliseconds(1);
+    bool told_ready = false;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait_for(lock, poll, [&] {
+        return ending_ || !death_.empty() || (told_ready && !mail_.empty() && !ranks_.frozen);
+      });
+      if (ending_) return;
+      if (!death_.empty()) {
+        lock.unlock();
+        events_.on_failed(GroupFailed{0, static_cast<uint8_t>(ErrorCode::failed), death_, ""});
+        return;
+      }
+      if (ranks_.frozen) continue;
+      if (!told_ready && ranks_.ready) {
+        told_ready = true;
+        lock.unlock();
+        events_.on_progress(LoadProgress{1, 1});
+        events_.on_ready(GroupReady{{RankReport{}}});
+        lock.lock();
+      }
+      if (!told_ready || mail_.empty()) continue;
+      const ToRanks message = std::move(mail_.front());
+      mail_.pop_front();
+      lock.unlock();
+      if (std::holds_alternative<AskStats>(message)) events_.on_stats(stats());
+      if (const auto* step = std::get_if<Step>(&message)) events_.on_step(answer(*step));
+      lock.lock();
+    }
+  }
+
+  StepDone answer(const Step& step) {
+    if (ranks_.step_time.count() > 0) std::this_thread::sleep_for(ranks_.step_time);
+    ++ranks_.steps;
+    StepDone done;
+    done.id = ranks_.answers_nonsense ? step.id + 1000 : step.id;
+    for (const Slice& slice : step.slices) {
+      check_cache(slice);
+      write_cache(slice);
+      SliceResult result;
+      result.sequence = slice.sequence;
+      if (slice.want == Want::token) {
+        size_t& next = produced_[slice.sequence];
+        result.token = ranks_.script[std::min(next, ranks_.script.size() - 1)];
+        ++next;
+      }
+      done.slices.push_back(result);
+    }
+    return done;
+  }
+
+  Place place(const Slice& slice, int32_t position) const {
+    return {slice.dp, slice.pages[static_cast<size_t>(position / ranks_.page_tokens)],
+            position % ranks_.page_tokens};
+  }
+
+  void check_cache(const Slice& slice) {
+    for (int32_t position = 0; position < slice.start; ++position) {
+      const Written& found = cache_[place(slice, position)];
+      if (found.sequence != slice.sequence || found.position != position) ++ranks_.corrupt_reads;
+    }
+  }
+
+  void write_cache(const Slice& slice) {
+    for (size_t i = 0; i < slice.tokens.size(); ++i) {
+      const int32_t position = slice.start + static_cast<int32_t>(i);
+      cache_[place(slice, position)] = {slice.sequence, position, slice.tokens[i]};
+    }
+  }
+
+  static GroupStats stats() {
+    GroupStats made;
+    made.rank_expert_tokens = {11, 22};
+    made.rank_sent_bytes = {1, 2};
+    made.rank_wait_s = {0.5, 0.25};
+    return made;
+  }
+
+  FakeRanks& ranks_;
+  Events events_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<ToRanks> mail_;
+  std::string death_;
+  bool ending_ = false;
+  std::map<Place, Written> cache_;
+  std::map<uint64_t, size_t> produced_;  // tokens per sequence
+  std::thread thread_;
+};
+
+inline GroupFactory FakeRanks::factory() {
+  return [this](Group::Events events) {
+    return std::make_unique<FakeGroup>(*this, std::move(events));
+  };
+}
+
+inline void FakeRanks::die(const std::string& reason) {
+  const std::lock_guard lock(mutex);
+  if (current != nullptr) current->die(reason);
+}
+
+}  // namespace dure
