@@ -54,8 +54,9 @@ std::vector<int32_t> prompt_of(const Options& options, const ModelSpec& spec,
   if (!options.prompt.empty()) {
     ids = tokenizer->encode(options.prompt, {.add_special = true});
   } else if (!options.chat.empty()) {
+    const Json messages = Json::array({{{"role", "user"}, {"content", options.chat}}});
     ChatRequest request;
-    request.messages = Json::array({{{"role", "user"}, {"content", options.chat}}});
+    request.messages = &messages;
     request.add_generation_prompt = true;
     ids = tokenizer->encode(ChatTemplate::load(options.run.model)->render(request));
   }

@@ -1,6 +1,7 @@
 // dure-rank: one worker process of a group. Started through mpirun by `dure`, never by hand.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string_view>
 
@@ -8,10 +9,28 @@
 #include "comm/communicator.h"
 #include "comm/rank_guard.h"
 #include "engine/rank_loop.h"
+#include "kernels/machine_limits.h"
+
+namespace {
+
+// For `dure bench-local`, which has no kernels of its own: what `threads` threads of this machine
+// can do.
+int print_limits(int threads, std::string_view compute) {
+  const auto backend = dure::make_cpu_backend(threads);
+  const dure::MachineLimits limits = dure::measure_machine_limits(
+      *backend, compute == "fp32" ? dure::Compute::fp32 : dure::Compute::bf16);
+  std::printf("%.6e %.6e\n", limits.operations_per_s, limits.bytes_per_s);
+  return 0;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   dure::die_with_parent();
   std::signal(SIGPIPE, SIG_IGN);
+  if (argc == 4 && std::string_view(argv[1]) == "--limits") {
+    return print_limits(std::atoi(argv[2]), argv[3]);
+  }
   if (argc != 3 || std::string_view(argv[1]) != "--front") {
     std::fprintf(stderr, "error: dure-rank is started by dure\nhint: run `dure serve --help`\n");
     return 2;
