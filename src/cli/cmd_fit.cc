@@ -148,6 +148,8 @@ FitQuestion question_of(const Options& options, const ModelSpec& spec, const Gpu
   if (options.nodes > 0 && question.ranks_per_node == 0) {
     question.ranks_per_node = static_cast<int>(ceil_div(world, options.nodes));
   }
+  // More ranks than asked for would go to more machines.
+  if (question.shared && question.ranks_per_node == 0) question.ranks_per_node = world;
   if (options.nodes > 0 && question.nodes_of(question.layout) > options.nodes) {
     throw_bad_input(
         fmt::format("{} ranks, {} on a machine, need {} machines, not {}", world,

@@ -77,19 +77,26 @@ std::string rank_table(const ModelSpec& spec, const FitReport& report) {
   return table.text();
 }
 
+std::string nearest_line(const FitReport& report) {
+  if (!report.nearest) return "no layout of up to 1024 ranks fits";
+  const Layout& layout = report.nearest->layout;
+  const std::string machines =
+      report.question.shared
+          ? fmt::format(" on {} machines like this one", report.question.nodes_of(layout))
+          : "";
+  return fmt::format("nearest layout that fits: {}, {} ranks{}", to_string(layout), layout.world(),
+                     machines);
+}
+
 std::string verdict(const FitReport& report) {
   const FitAnswer& answer = report.answer;
   const int64_t tokens = answer.pages * report.question.shape.page_tokens * answer.layout.dp;
   if (answer.fits) {
     return fmt::format("fits: a cache of {} tokens in all", format_count(tokens));
   }
-  const std::string nearest = report.nearest
-                                  ? fmt::format("{}: {} ranks", to_string(report.nearest->layout),
-                                                report.nearest->layout.world())
-                                  : std::string("none within 1024 ranks");
-  return fmt::format("does not fit: {} missing on the fullest {}\nnearest layout that fits: {}",
+  return fmt::format("does not fit: {} missing on the fullest {}\n{}",
                      format_bytes(-answer.ranks[answer.tightest].free),
-                     report.question.shared ? "machine" : "rank", nearest);
+                     report.question.shared ? "machine" : "rank", nearest_line(report));
 }
 
 std::string assumptions(const FitReport& report) {
@@ -171,7 +178,11 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
   };
   put_memory(json, answer.ranks[answer.tightest]);
   json["ranks"] = ranks_json(spec, answer);
-  json["nearest"] = report.nearest ? layout_json(report.nearest->layout) : Json(nullptr);
+  json["nearest"] = nullptr;
+  if (report.nearest) {
+    json["nearest"] = layout_json(report.nearest->layout);
+    json["nearest"]["nodes"] = question.nodes_of(report.nearest->layout);
+  }
   json["keeps_the_same_bits"] = keeps_the_same_bits(spec, answer.layout);
   json["remarks"] = report.remarks;
   json["assumptions"] = {{"engine", "dure"},
