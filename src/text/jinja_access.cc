@@ -27,6 +27,10 @@ std::optional<Value> python_attribute(Interpreter& run, const Value& object,
         }));
   }
   if (object.is(Kind::object)) return object.as_object().attribute(run, name);
+  if (object.is_sequence(SequenceKind::group)) {
+    if (name == "grouper") return object.as_sequence().items[0];
+    if (name == "list") return object.as_sequence().items[1];
+  }
   return std::nullopt;
 }
 
@@ -96,7 +100,7 @@ std::optional<int64_t> as_position(const Value& key, size_t length) {
 
 bool indexable(const Sequence& sequence) {
   return sequence.kind == SequenceKind::list || sequence.kind == SequenceKind::tuple ||
-         sequence.kind == SequenceKind::range;
+         sequence.kind == SequenceKind::group || sequence.kind == SequenceKind::range;
 }
 
 // object[key] as Python itself would find it.

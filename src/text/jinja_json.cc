@@ -76,7 +76,8 @@ class Writer {
   }
 
   void write_list(const Value& value) {
-    if (!value.is_sequence(SequenceKind::list) && !value.is_sequence(SequenceKind::tuple)) {
+    if (!value.is_sequence(SequenceKind::list) && !value.is_sequence(SequenceKind::tuple) &&
+        !value.is_sequence(SequenceKind::group)) {
       refuse(value);
     }
     const auto& items = value.as_sequence().items;

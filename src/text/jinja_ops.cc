@@ -28,6 +28,7 @@ void append_sequence(Budget& budget, std::string& out, const Sequence& sequence)
       out += ']';
       return;
     case SequenceKind::tuple:
+    case SequenceKind::group:
       out += '(';
       append_items(budget, out, sequence.items);
       out += sequence.items.size() == 1 ? ",)" : ")";

@@ -129,7 +129,8 @@ Value groupby(Interpreter& run, const Value& input, const Arguments& arguments) 
     std::vector<Value> members;
     const Value key = items[i].key;
     for (; i < items.size() && run.equal(items[i].key, key); ++i) members.push_back(items[i].item);
-    groups.push_back(run.tuple({name, run.list(std::move(members))}));
+    groups.push_back(
+        Value::sequence({name, run.list(std::move(members))}, SequenceKind::group, &run.budget()));
   }
   return run.list(std::move(groups));
 }

@@ -133,13 +133,16 @@ Value truncate(Interpreter& run, const Value& input, const Arguments& arguments)
   return run.text(kept + end, text.as_text().kind);
 }
 
-Value urlencode_text(Interpreter& run, std::string_view text, bool keep_slash) {
+// In a path slashes stay; in a query string spaces become plus signs.
+Value urlencode_text(Interpreter& run, std::string_view text, bool path) {
   std::string out;
   for (const char c : text) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        std::string_view("_.-~").find(c) != std::string_view::npos;
-    if (plain || (c == '/' && keep_slash)) {
+    if (plain || (c == '/' && path)) {
       out += c;
+    } else if (c == ' ' && !path) {
+      out += '+';
     } else {
       out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
     }

@@ -201,6 +201,8 @@ std::string type_name(const Value& value) {
           return "list";
         case SequenceKind::tuple:
           return "tuple";
+        case SequenceKind::group:
+          return "_GroupTuple";
         case SequenceKind::keys:
           return "dict_keys";
         case SequenceKind::values:

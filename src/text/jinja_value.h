@@ -32,7 +32,15 @@ struct Undefined {
 
 enum class Kind { undefined, none, boolean, integer, big, real, text, sequence, dict, object };
 enum class TextKind { plain, markup, bytes };  // markup: already escaped for HTML
-enum class SequenceKind { list, tuple, keys, values, items, range };
+enum class SequenceKind {
+  list,
+  tuple,
+  group,  // a tuple whose two items are also called grouper and list
+  keys,
+  values,
+  items,
+  range
+};
 
 class Value {
  public:

@@ -14,8 +14,11 @@ constexpr int max_width = 1'000'000;
 
 class Percent {
  public:
-  Percent(Budget& budget, std::string_view format, const Value& values)
-      : budget_(budget), format_(format), values_(values) {}
+  Percent(Budget& budget, const Value& format, const Value& values)
+      : budget_(budget),
+        format_(format.bytes()),
+        escape_(format.as_text().kind == TextKind::markup),
+        values_(values) {}
 
   std::string run() {
     while (at_ < format_.size()) {
@@ -140,7 +143,7 @@ class Percent {
       case 'a': {
         std::string text;
         if (type == 's') {
-          append_str(budget_, text, value);
+          append_str(budget_, text, escape_ ? escape_html(budget_, value) : value);
         } else {
           append_repr(budget_, text, value);
         }
@@ -203,6 +206,7 @@ class Percent {
 
   Budget& budget_;
   std::string_view format_;
+  bool escape_;  // the format is markup: what goes into it is escaped
   const Value& values_;
   size_t at_ = 0, used_ = 0;
   bool named_ = false;
@@ -212,7 +216,7 @@ class Percent {
 }  // namespace
 
 Value py_percent_format(Budget& budget, const Value& format, const Value& values) {
-  return Value::text(Percent(budget, format.bytes(), values).run(), &budget, format.as_text().kind);
+  return Value::text(Percent(budget, format, values).run(), &budget, format.as_text().kind);
 }
 
 }  // namespace dure::jinja

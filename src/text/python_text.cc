@@ -150,9 +150,10 @@ std::string py_repr(double value) {
   // Shortest digits that read back, laid out as Python does: exponents below -4 or from 16 on.
   char buffer[64];
   const auto end =
-      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+      std::to_chars(buffer, buffer + sizeof buffer - 1, value, std::chars_format::scientific);
   std::string_view text(buffer, static_cast<size_t>(end.ptr - buffer));
   const size_t e = text.find('e');
+  *end.ptr = '\0';
   const int exponent = std::atoi(buffer + e + 1);
   if (exponent < -4 || exponent >= 16) return std::string(text);
   const auto fixed = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed);
