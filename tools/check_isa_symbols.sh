@@ -11,8 +11,10 @@ if [ "${#objects[@]}" -eq 0 ]; then
 fi
 status=0
 for object in "${objects[@]}"; do
-  # Defined symbols of type W, V (weak), u (unique) or C (common).
-  if shared=$(nm -C --defined-only "$object" | grep -E '^[0-9a-f]* [WVwvuC] '); then
+  # Defined symbols of type W, V (weak), u (unique) or C (common). The pointer to the unwinder's
+  # personality holds no code.
+  if shared=$(nm -C --defined-only "$object" | grep -E '^[0-9a-f]* [WVwvuC] ' |
+    grep -v ' DW\.ref\.__gxx_personality_v0$'); then
     echo "isa symbols: $object shares symbols with the rest of the program:"
     echo "$shared"
     status=1

@@ -84,7 +84,6 @@ void ThreadPool::start_and_wait(int64_t count, Call call, const void* fn) {
   // Close the job, then wait for those still inside.
   int inside = inside_.fetch_and(~open_job, std::memory_order_acquire) & ~open_job;
   while (inside != 0) inside = await_change(inside_, inside);
-  std::atomic_thread_fence(std::memory_order_acquire);
 }
 
 }  // namespace dure

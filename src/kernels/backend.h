@@ -3,8 +3,12 @@
 //
 // Every operation treats rows on their own: a token's row is computed by the same sequence of
 // floating-point operations whatever other rows are in the call, so batch composition changes no
-// bit. Calls are split over the backend's threads; how many there are changes no bit either.
-// Kernels never throw: sizes were checked by the caller.
+// bit. Calls are split over the backend's threads; how many there are changes no bit either. One
+// caller at a time. Kernels never throw: sizes were checked by the caller.
+//
+// Orders of sums are stated in kernels/sum_order.h. In fp32 all instruction sets give the same
+// bits, the reference too but for exp; Compute::bf16 differs where there is AVX512_BF16, whose
+// vdpbf16ps rounds in its own way and takes numbers below 2^-126 for zero.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +29,8 @@ struct ExpertRows {
   std::span<const int32_t> begin;   // [experts + 1]
 };
 
-// One layer's paged cache of one dp group: K and V of `kv_heads` heads.
+// One layer's paged cache of one dp group: K and V of `kv_heads` heads. Within a page K lies as
+// [kv_heads][head_dim][page_tokens] and V as [kv_heads][page_tokens][head_dim], in all backends.
 struct KvLayer {
   void* k = nullptr;  // pages of kv_page_elements() elements each
   void* v = nullptr;
@@ -78,7 +83,7 @@ class Backend {
                              float* out) = 0;
 
   // The same for many experts at once, each with its own rows; work is balanced over threads by
-  // rows.
+  // rows. Experts that have rows are of one shape.
   virtual void grouped_matmul(const float* x, const ExpertRows& rows,
                               std::span<const PackedMatrix> experts, Compute compute,
                               float* out) = 0;

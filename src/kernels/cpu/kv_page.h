@@ -33,24 +33,20 @@ class KvPage {
     return cache_.dtype == DType::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
   }
 
-  void store(void* pages, int64_t page, int64_t index, float value) const {
-    std::byte* at = static_cast<std::byte*>(pages) + offset(page, index);
-    if (cache_.dtype == DType::f32) {
-      std::memcpy(at, &value, sizeof value);
-      return;
-    }
-    const uint16_t bits =
-        cache_.dtype == DType::bf16 ? bf16_from_float(value) : f16_from_float(value);
-    std::memcpy(at, &bits, sizeof bits);
-  }
+  // Writes k and v ([kv_heads, head_dim] each) of one position, converted.
+  void write_token(std::span<const int32_t> pages, int64_t position, const float* k,
+                   const float* v) const;
 
  private:
+  template <class Convert>
+  void write_converted(int64_t page, int64_t token, const float* k, const float* v,
+                       const Convert& convert) const;
   int64_t offset(int64_t page, int64_t index) const {
     const int64_t elements = kv_page_elements(cache_.page_tokens, cache_.kv_heads, cache_.head_dim);
     return (page * elements + index) * bytes_of(cache_.dtype);
   }
 
-  const KvLayer& cache_;
+  KvLayer cache_;
 };
 
 }  // namespace dure

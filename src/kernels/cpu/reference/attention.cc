@@ -52,16 +52,8 @@ void ReferenceBackend::kv_write(const float* k, const float* v, int64_t stride,
   const KvPage layout(cache);
   for (const AttentionSlice& slice : slices) {
     for (int64_t i = 0; i < slice.tokens; ++i) {
-      const int64_t position = slice.start + i;
-      const int64_t page = slice.pages[static_cast<size_t>(position / cache.page_tokens)];
-      const int64_t token = position % cache.page_tokens;
-      for (int64_t head = 0; head < cache.kv_heads; ++head) {
-        for (int64_t d = 0; d < cache.head_dim; ++d) {
-          const int64_t in = (slice.row + i) * stride + head * cache.head_dim + d;
-          layout.store(cache.k, page, layout.k_index(head, token, d), k[in]);
-          layout.store(cache.v, page, layout.v_index(head, token, d), v[in]);
-        }
-      }
+      const int64_t in = (slice.row + i) * stride;
+      layout.write_token(slice.pages, slice.start + i, k + in, v + in);
     }
   }
 }

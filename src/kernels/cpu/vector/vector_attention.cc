@@ -9,21 +9,19 @@ namespace dure {
 
 void VectorBackend::kv_write(const float* k, const float* v, int64_t stride,
                              std::span<const AttentionSlice> slices, const KvLayer& cache) {
+  // All rows of all slices in one list: a batch may be one long prefill or many single tokens.
+  slice_rows_.clear();
+  for (size_t s = 0; s < slices.size(); ++s)
+    for (int64_t i = 0; i < slices[s].tokens; ++i)
+      slice_rows_.push_back({static_cast<int32_t>(s), static_cast<int32_t>(i)});
   const KvPage layout(cache);
-  for (const AttentionSlice& slice : slices) {
-    each_row(slice.tokens, cache.kv_heads * cache.head_dim, [&](int64_t i) {
-      const int64_t position = slice.start + i;
-      const int64_t page = slice.pages[static_cast<size_t>(position / cache.page_tokens)];
-      const int64_t token = position % cache.page_tokens;
-      for (int64_t head = 0; head < cache.kv_heads; ++head) {
-        const int64_t in = (slice.row + i) * stride + head * cache.head_dim;
-        for (int64_t d = 0; d < cache.head_dim; ++d) {
-          layout.store(cache.k, page, layout.k_index(head, token, d), k[in + d]);
-          layout.store(cache.v, page, layout.v_index(head, token, d), v[in + d]);
-        }
-      }
-    });
-  }
+  const int64_t width = cache.kv_heads * cache.head_dim;
+  each_row(static_cast<int64_t>(slice_rows_.size()), 2 * width, [&](int64_t index) {
+    const SliceRow& at = slice_rows_[static_cast<size_t>(index)];
+    const AttentionSlice& slice = slices[static_cast<size_t>(at.slice)];
+    const int64_t in = (slice.row + at.token) * stride;
+    layout.write_token(slice.pages, slice.start + at.token, k + in, v + in);
+  });
 }
 
 void VectorBackend::plan_attention(std::span<const AttentionSlice> slices,

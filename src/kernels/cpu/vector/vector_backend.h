@@ -65,8 +65,19 @@ class VectorBackend final : public Backend {
     const float* up_bias = nullptr;
     float* out = nullptr;
   };
-  struct Tile;
-  struct Item;
+  struct Tile {
+    int32_t matrix = 0;
+    int32_t row = 0;  // first row of out
+    int32_t rows = 0;
+    int64_t x_offset = 0;  // bytes into packed_x_
+  };
+  struct Item {  // panels [panel, panel_end) times tiles [tile, tile_end) of one matrix
+    int32_t matrix = 0;
+    int32_t panel = 0;
+    int32_t panel_end = 0;
+    int32_t tile = 0;
+    int32_t tile_end = 0;
+  };
   struct Path;
   void multiply(const Product& product);
   void plan_tiles(const Product& product, const Path& path);
@@ -74,7 +85,18 @@ class VectorBackend final : public Backend {
   void pack_tile(const Product& product, const Path& path, const Tile& tile);
   void run_item(const Product& product, const Path& path, const Item& item, int thread);
 
-  struct AttentionItem;
+  struct AttentionItem {
+    int32_t slice = 0;
+    int32_t kv_head = 0;
+    int32_t token = 0;  // first query token of the slice
+    int32_t tokens = 0;
+    int32_t head = 0;  // first of heads_by_kv_
+    int32_t heads = 0;
+  };
+  struct SliceRow {
+    int32_t slice = 0;
+    int32_t token = 0;
+  };
   void plan_attention(std::span<const AttentionSlice> slices, const AttentionShape& shape,
                       int64_t kv_heads);
 
@@ -100,31 +122,11 @@ class VectorBackend final : public Backend {
 
   AlignedBuffer packed_x_;
   std::vector<AlignedBuffer> thread_scratch_;  // [threads]
-  struct Tile {
-    int32_t matrix = 0;
-    int32_t row = 0;  // first row of out
-    int32_t rows = 0;
-    int64_t x_offset = 0;  // bytes into packed_x_
-  };
-  struct Item {  // panels [panel, panel_end) times tiles [tile, tile_end) of one matrix
-    int32_t matrix = 0;
-    int32_t panel = 0;
-    int32_t panel_end = 0;
-    int32_t tile = 0;
-    int32_t tile_end = 0;
-  };
-  struct AttentionItem {
-    int32_t slice = 0;
-    int32_t kv_head = 0;
-    int32_t token = 0;  // first query token of the slice
-    int32_t tokens = 0;
-    int32_t head = 0;  // first of heads_by_kv_
-    int32_t heads = 0;
-  };
   std::vector<Tile> tiles_;
   std::vector<Item> items_;
   std::vector<int64_t> steps_;  // of each segment
   std::vector<AttentionItem> attention_items_;
+  std::vector<SliceRow> slice_rows_;
   std::vector<int32_t> heads_by_kv_;  // query heads, those of one kv head together
 };
 
