@@ -285,24 +285,13 @@ class Parser {
 
   Node parse_escape() {
     if (at_end()) fail("a '\\' at the end");
-    switch (peek()) {
-      case U'A':
-        ++at_;
-        return assertion_node(Assertion::text_start);
-      case U'z':
-        ++at_;
-        return assertion_node(Assertion::text_end);
-      case U'Z':
-        ++at_;
-        return assertion_node(Assertion::text_end_or_newline);
-      case U'b':
-        ++at_;
-        return assertion_node(Assertion::word_edge);
-      case U'B':
-        ++at_;
-        return assertion_node(Assertion::word_inside);
-      default:
-        break;
+    constexpr std::u32string_view names = U"AzZbB";
+    constexpr Assertion assertions[] = {Assertion::text_start, Assertion::text_end,
+                                        Assertion::text_end_or_newline, Assertion::word_edge,
+                                        Assertion::word_inside};
+    if (const size_t name = names.find(peek()); name != names.npos) {
+      ++at_;
+      return assertion_node(assertions[name]);
     }
     CodeSet set;
     if (escaped_set(set, unicode::word())) return set_node(std::move(set));
@@ -356,35 +345,17 @@ class Parser {
 
   char32_t escaped_character() {
     const char32_t c = text_[at_++];
-    switch (c) {
-      case U't':
-        return U'\t';
-      case U'n':
-        return U'\n';
-      case U'r':
-        return U'\r';
-      case U'f':
-        return U'\f';
-      case U'v':
-        return U'\v';
-      case U'a':
-        return U'\a';
-      case U'e':
-        return 0x1B;
-      case U'u':
-        return hexadecimal(4, 4);
-      case U'x': {
-        if (!take(U'{')) return hexadecimal(1, 2);
-        const char32_t code = hexadecimal(1, 8);
-        if (!take(U'}')) fail("\\x{ without '}'");
-        return code;
-      }
-      case U'p':
-      case U'P':  // without braces, the letter itself
-        return c;
-      default:
-        break;
+    constexpr std::u32string_view names = U"tnrfvae";
+    constexpr std::u32string_view controls = U"\t\n\r\f\v\a\x1B";
+    if (const size_t name = names.find(c); name != names.npos) return controls[name];
+    if (c == U'u') return hexadecimal(4, 4);
+    if (c == U'x') {
+      if (!take(U'{')) return hexadecimal(1, 2);
+      const char32_t code = hexadecimal(1, 8);
+      if (!take(U'}')) fail("\\x{ without '}'");
+      return code;
     }
+    if (c == U'p' || c == U'P') return c;  // without braces, the letter itself
     const bool letter = (c >= U'a' && c <= U'z') || (c >= U'A' && c <= U'Z');
     if (letter || (c >= U'0' && c <= U'9')) {
       std::string name;
