@@ -102,7 +102,14 @@ void EngineLoop::Thread::check_timeouts() {
 }
 
 void EngineLoop::Thread::group_died(const Error& error) {
-  // The clients first: ending the group may take a moment.
+  // A client that is told so must not find the server ready a moment later.
+  if (supervisor_.state() == GroupState::ready) {
+    const std::lock_guard lock(mutex_);
+    status_.state = GroupState::restarting;
+    status_.ready.reset();
+    status_.last_error = error.message();
+  }
+  // The clients before the group: ending it may take a moment.
   const auto live = static_cast<int>(live_.size());
   live_.fail_all(Error(ErrorCode::unavailable,
                        fmt::format("the model's ranks died: {}", error.message()),
