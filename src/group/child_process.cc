@@ -35,6 +35,7 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& ours
 
 std::vector<char*> pointers_of(std::vector<std::string>& strings) {
   std::vector<char*> result;
+  result.reserve(strings.size() + 1);
   for (std::string& s : strings) result.push_back(s.data());
   result.push_back(nullptr);
   return result;
