@@ -93,9 +93,12 @@ void print_error(const Error& error) {
   const bool colour = uses_colour(stderr);
   fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
              error.message());
-  if (error.hint().empty()) return;
-  fmt::print(stderr, "{}hint:{} {}\n", colour ? "\033[1;36m" : "", colour ? "\033[0m" : "",
-             error.hint());
+  std::string hint = error.hint();
+  if (hint.empty() && error.code() == ErrorCode::bad_input) {
+    hint = "correct the input named above; `dure --help` lists what each command takes";
+  }
+  if (hint.empty()) return;
+  fmt::print(stderr, "{}hint:{} {}\n", colour ? "\033[1;36m" : "", colour ? "\033[0m" : "", hint);
 }
 
 int run_command_line(int argc, const char* const* argv) {

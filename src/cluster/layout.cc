@@ -18,11 +18,13 @@ void check_layout(const Layout& layout) {
       {"--tp", layout.tp}, {"--pp", layout.pp}, {"--dp", layout.dp}, {"--ep", layout.ep}};
   for (const auto& [flag, size] : sizes) {
     if (size < 1 || size > 4096) {
-      throw_bad_input(fmt::format("{} {}: a layout size is between 1 and 4096", flag, size));
+      throw_bad_input(fmt::format("{} {}: a layout size is between 1 and 4096", flag, size),
+                      "world size = tp × pp × dp; 1 leaves a dimension unsplit");
     }
   }
   if (int64_t{layout.tp} * layout.pp * layout.dp > 65536) {
-    throw_bad_input(fmt::format("{}: more than 65536 ranks", to_string(layout)));
+    throw_bad_input(fmt::format("{}: more than 65536 ranks", to_string(layout)),
+                    "world size = tp × pp × dp: make one of them smaller");
   }
   if (layout.stage_ranks() % layout.ep != 0) {
     throw_bad_input(

@@ -26,11 +26,13 @@ ConfigReader::ConfigReader(const Json& object, std::string what, std::string pre
     : object_(object), what_(std::move(what)), prefix_(std::move(prefix)) {
   if (object_.is_object()) return;
   throw_bad_input(fmt::format("{}: {} is {} where an object was expected", what_,
-                              prefix_.empty() ? "the top level" : prefix_, shown(object_)));
+                              prefix_.empty() ? "the top level" : prefix_, shown(object_)),
+                  "a config.json is one JSON object with a model_type");
 }
 
 void ConfigReader::fail(std::string_view key, std::string_view problem, std::string hint) const {
   const std::string field = prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);
+  if (hint.empty()) hint = "compare the file with the one that the model was released with";
   throw_bad_input(fmt::format("{}: {}: {}", what_, field, problem), std::move(hint), field);
 }
 
