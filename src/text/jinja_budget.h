@@ -8,7 +8,7 @@
 namespace dure::jinja {
 
 struct Limits {
-  uint64_t steps = 50'000'000;        // evaluated nodes, items and 64-byte stretches of text
+  uint64_t steps = 20'000'000;        // evaluated nodes, items and 64-byte stretches of text
   size_t memory = size_t{512} << 20;  // bytes of values alive at once
   size_t text = size_t{64} << 20;     // bytes of one string, and of the output
   size_t items = 1'000'000;           // items of one list

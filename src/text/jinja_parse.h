@@ -12,13 +12,16 @@
 
 namespace dure::jinja {
 
+// Levels of an expression's tree.
+constexpr int max_depth_of_expression = 300;
+
 class Parser {
  public:
   explicit Parser(std::vector<Lexeme> tokens) : tokens_(std::move(tokens)) {}
   Tree run();
 
  private:
-  // Stream.
+  // The token stream (jinja_parse_stream.cc).
   const Lexeme& current() const { return tokens_[at_]; }
   const Lexeme& ahead() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
   Lexeme take();
@@ -55,7 +58,7 @@ class Parser {
   Target target_of(const Expr& expr);
   Target name_target();
 
-  // Expressions (jinja_parse_expression.cc).
+  // Expressions (jinja_parse_expression.cc, jinja_parse_postfix.cc).
   ExprPtr parse_tuple(bool conditional, bool simple = false, std::string_view end_name = {},
                       bool parentheses = false);
   ExprPtr parse_expression() { return parse_conditional(); }

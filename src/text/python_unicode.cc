@@ -250,11 +250,21 @@ std::string py_swapcase(std::string_view text) {
 }
 
 std::string py_casefold(std::string_view text) {
-  // Folding is the lower case of the upper case for nearly every character, the sharp s among them.
   std::string out;
+  // Folding is the lower case of the upper case, except that Cherokee folds to upper case and that
+  // the dotless i has no partner.
+  const auto folds_upward = [](uint32_t code) {
+    return (code >= 0x13A0 && code < 0x1400) || (code >= 0xAB70 && code < 0xABC0);
+  };
   for_each(text, [&](size_t, CodePoint p) {
+    constexpr uint32_t dotless_i = 0x131;
+    if (p.code == dotless_i) return append_utf8(out, p.code);
     std::string upper;
     append_mapped(upper, python_upper_map, p.code);
+    if (folds_upward(p.code)) {
+      out += upper;
+      return;
+    }
     for_each(upper, [&](size_t, CodePoint q) { append_mapped(out, python_lower_map, q.code); });
   });
   return out;
