@@ -1,12 +1,7 @@
 // See packed_matrix.h.
 #include "kernels/packed_matrix.h"
 
-#include <sys/mman.h>
-
-#include <algorithm>
 #include <cstring>
-#include <new>
-#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -14,35 +9,6 @@
 
 namespace dure {
 namespace {
-
-constexpr int64_t huge_page = int64_t{2} << 20;
-constexpr int64_t cache_line = 64;
-constexpr std::align_val_t line_alignment{cache_line};
-
-[[noreturn]] void refuse(int64_t bytes) {
-  throw Error(ErrorCode::failed, "no memory for a buffer of " + std::to_string(bytes) + " bytes",
-              "free memory on this machine, or spread the model over more ranks");
-}
-
-// Anonymous memory that starts on a huge page, so that the kernel may back it by 2 MiB pages.
-std::byte* map_huge(int64_t bytes) {
-  const size_t size = static_cast<size_t>(bytes);
-  const size_t slack = static_cast<size_t>(huge_page);
-  void* mapped =
-      mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return nullptr;
-  std::byte* const begin = static_cast<std::byte*>(mapped);
-  const size_t before = (slack - reinterpret_cast<uintptr_t>(begin) % slack) % slack;
-  if (before != 0) munmap(begin, before);
-  if (before != slack) munmap(begin + before + size, slack - before);
-  madvise(begin + before, size, MADV_HUGEPAGE);  // a wish: refusal costs speed only
-  return begin + before;
-}
-
-int64_t mapped_size(int64_t bytes) {
-  constexpr int64_t page = 4096;
-  return (bytes + page - 1) / page * page;
-}
 
 float load_float(const std::byte* source, DType type) {
   if (type == DType::f32) {
@@ -88,36 +54,6 @@ void pack_run(const std::byte* source, DType source_type, int64_t count, std::by
 }
 
 }  // namespace
-
-AlignedBuffer::AlignedBuffer(int64_t bytes) : size_(bytes) {
-  DURE_CHECK(bytes >= 0);
-  if (bytes == 0) return;
-  if (bytes < huge_page) {
-    data_ = static_cast<std::byte*>(
-        ::operator new(static_cast<size_t>(bytes), line_alignment, std::nothrow));
-    if (data_ != nullptr) std::memset(data_, 0, static_cast<size_t>(bytes));
-  } else {
-    data_ = map_huge(mapped_size(bytes));
-  }
-  if (data_ == nullptr) refuse(bytes);
-}
-
-AlignedBuffer::~AlignedBuffer() {
-  if (size_ < huge_page) {
-    ::operator delete(data_, line_alignment);
-  } else {
-    munmap(data_, static_cast<size_t>(mapped_size(size_)));
-  }
-}
-
-AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
-}
 
 PackedMatrix::PackedMatrix(PackedShape shape) : shape_(std::move(shape)), buffer_(shape_.bytes()) {}
 

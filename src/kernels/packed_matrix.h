@@ -4,28 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/aligned_buffer.h"
 #include "tensor/packed_shape.h"
 
 namespace dure {
-
-// Memory for weights and caches: aligned to 64 bytes, zeroed, returned to the system when freed.
-// From 2 MiB on it is mapped on its own and lies on 2 MiB pages where the kernel grants them
-// (madvise).
-class AlignedBuffer {
- public:
-  AlignedBuffer() = default;
-  explicit AlignedBuffer(int64_t bytes);  // throws `failed` naming the size when memory is refused
-  ~AlignedBuffer();
-  AlignedBuffer(AlignedBuffer&& other) noexcept;  // leaves `other` empty
-  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
-
-  std::byte* data() const { return data_; }
-  int64_t size() const { return size_; }
-
- private:
-  std::byte* data_ = nullptr;
-  int64_t size_ = 0;
-};
 
 class PackedMatrix {
  public:

@@ -8,7 +8,6 @@
 #include <limits>
 #include <vector>
 
-#include "base/error.h"
 #include "kernels/float_bits.h"
 #include "kernels/random_data.h"
 
@@ -140,30 +139,6 @@ TEST(PackedMatrix, ConvertsFromEveryStoredType) {
         EXPECT_EQ(element(from_f16, 0, row, 0, i), converted(float_from_f16(f16[at]), to));
       }
     }
-  }
-}
-
-TEST(AlignedBuffer, IsAlignedZeroedAndMovable) {
-  for (int64_t bytes : {int64_t{1}, int64_t{1000}, int64_t{3} << 20, (int64_t{4} << 20) + 1}) {
-    AlignedBuffer buffer(bytes);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % (bytes >= 2 << 20 ? 2 << 20 : 64), 0u);
-    EXPECT_TRUE(std::all_of(buffer.data(), buffer.data() + bytes,
-                            [](std::byte b) { return b == std::byte{0}; }));
-    buffer.data()[bytes - 1] = std::byte{7};
-    AlignedBuffer moved = std::move(buffer);
-    EXPECT_EQ(moved.data()[bytes - 1], std::byte{7});
-    EXPECT_EQ(moved.size(), bytes);
-  }
-  EXPECT_EQ(AlignedBuffer(0).data(), nullptr);
-}
-
-TEST(AlignedBuffer, SaysHowMuchMemoryWasRefused) {
-  try {
-    AlignedBuffer buffer(int64_t{1} << 60);
-    FAIL() << "2^60 bytes were granted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::failed);
-    EXPECT_NE(error.message().find("1152921504606846976"), std::string::npos);
   }
 }
 
