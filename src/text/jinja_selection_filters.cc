@@ -50,9 +50,9 @@ Value map(Interpreter& run, const Value& input, const Arguments& arguments) {
       arguments.positional.empty() && attribute ? by_attribute(arguments) : by_filter(arguments);
   auto items = std::make_shared<Iterator>(run, input);
   return run.generator([items, convert](Interpreter& inner, Value& out) {
+    const Budget::Level level(inner.budget());
     Value item;
     if (!items->next(item)) return false;
-    const Budget::Level level(inner.budget());
     out = convert(inner, item);
     return true;
   });

@@ -105,6 +105,10 @@ TEST(Jinja, EndsEveryEndlessTemplateWithAnError) {
       {"{% macro f() %}{% call f() %}{{ caller() }}{% endcall %}{% endmacro %}{{ f() }}",
        Fault::recursion},
       {"{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}", Fault::recursion},
+      {"{% set ns = namespace(l=[1]) %}{% for i in range(90000) %}{% set ns.l = ns.l | map('int') "
+       "%}"
+       "{% endfor %}{{ ns.l | list }}",
+       Fault::recursion},
       {"{% for i in range(99999) %}{{ 'aaaaaaaaaaaaaaaa' * 99999 }}{% endfor %}", Fault::limit},
       {"{{ ('a' * 60000000).replace('', 'bbbb') }}", Fault::limit},
       {"{{ ('a' * 9000000).split('a') }}", Fault::limit},

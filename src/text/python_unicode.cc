@@ -258,7 +258,12 @@ std::string py_casefold(std::string_view text) {
   };
   for_each(text, [&](size_t, CodePoint p) {
     constexpr uint32_t dotless_i = 0x131;
+    constexpr uint32_t capital_sharp_s = 0x1E9E;
     if (p.code == dotless_i) return append_utf8(out, p.code);
+    if (p.code == capital_sharp_s) {
+      out += "ss";
+      return;
+    }
     std::string upper;
     append_mapped(upper, python_upper_map, p.code);
     if (folds_upward(p.code)) {
