@@ -16,8 +16,10 @@ BODY = {"model": "demo-moe", "messages": ROW["messages"], "temperature": 0, "max
 
 
 def leftovers():
+    """Folders of groups (dure-<user>-<pid>-...) whose owner is dead: a live one belongs to others."""
     return sorted(str(path) for folder in ("/dev/shm", "/tmp")
-                  for path in pathlib.Path(folder).glob("dure-*") if "memory-test" not in path.name)
+                  for path in pathlib.Path(folder).glob("dure-*-*-*")
+                  if path.name.split("-")[2].isdigit() and not alive(int(path.name.split("-")[2])))
 
 
 def test_a_killed_rank_fails_its_requests_at_once_and_the_group_comes_back():

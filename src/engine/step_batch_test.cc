@@ -1,0 +1,74 @@
+#include "engine/step_batch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace dure {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr StepLimits limits{
+    .vocab = 10, .context = 64, .pages = 4, .page_tokens = 16, .max_batch_tokens = 6};
+constexpr Layout two_groups{.dp = 2};
+
+Slice slice_of(int dp, int start, std::vector<int32_t> tokens, std::vector<int32_t> pages) {
+  Slice slice;
+  slice.dp = dp;
+  slice.start = start;
+  slice.tokens = std::move(tokens);
+  slice.pages = std::move(pages);
+  return slice;
+}
+
+std::string refusal(const Slice& slice) {
+  Step step;
+  step.id = 7;
+  step.slices.push_back(slice);
+  try {
+    batch_of(step, two_groups, place_of(two_groups, 0), limits);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "accepted";
+}
+
+TEST(StepBatch, HoldsTheRowsOfItsOwnDpGroupAndTheCountsOfAll) {
+  Step step;
+  step.slices.push_back(slice_of(1, 0, {1, 2, 3}, {0}));
+  step.slices.push_back(slice_of(0, 15, {4, 5}, {3, 1}));
+  step.slices.push_back(slice_of(1, 5, {6}, {2}));
+  const StepBatch batch = batch_of(step, two_groups, place_of(two_groups, 1), limits);
+  EXPECT_THAT(batch.batch.tokens, ElementsAre(1, 2, 3, 6));
+  EXPECT_THAT(batch.batch.positions, ElementsAre(0, 1, 2, 5));
+  EXPECT_THAT(batch.batch.rows_of_dp, ElementsAre(2, 4));
+  ASSERT_EQ(batch.batch.slices.size(), 2u);
+  EXPECT_EQ(batch.batch.slices[1].row, 3);
+  EXPECT_EQ(batch.batch.slices[1].start, 5);
+}
+
+TEST(StepBatch, AGroupWithoutTokensStillKnowsTheOthers) {
+  Step step;
+  step.slices.push_back(slice_of(1, 0, {1}, {0}));
+  const StepBatch batch = batch_of(step, two_groups, place_of(two_groups, 0), limits);
+  EXPECT_EQ(batch.batch.rows(), 0);
+  EXPECT_THAT(batch.batch.rows_of_dp, ElementsAre(0, 1));
+}
+
+TEST(StepBatch, RefusesWhatTheGroupDoesNotHave) {
+  EXPECT_THAT(refusal(slice_of(0, 0, {10}, {0})), HasSubstr("token 10"));
+  EXPECT_THAT(refusal(slice_of(0, 0, {-1}, {0})), HasSubstr("token -1"));
+  EXPECT_THAT(refusal(slice_of(0, 0, {1}, {4})), HasSubstr("page 4"));
+  EXPECT_THAT(refusal(slice_of(0, 16, {1}, {0})), HasSubstr("1 pages where 2"));
+  EXPECT_THAT(refusal(slice_of(2, 0, {1}, {0})), HasSubstr("dp group 2"));
+  EXPECT_THAT(refusal(slice_of(0, 64, {1}, {0, 1, 2, 3, 0})), HasSubstr("context"));
+  EXPECT_THAT(refusal(slice_of(0, 0, {}, {0})), HasSubstr("no tokens"));
+  EXPECT_THAT(refusal(slice_of(0, 0, {1, 1, 1, 1, 1, 1, 1}, {0})), HasSubstr("buffers for 6"));
+  EXPECT_THAT(refusal(slice_of(0, 0, {1, 1, 1, 1, 1, 1}, {0})), HasSubstr("accepted"));
+}
+
+}  // namespace
+}  // namespace dure

@@ -1,0 +1,80 @@
+#include "verify/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace dure {
+namespace {
+
+// Two positions of two logits; one MoE layer that sends each token to two experts.
+ExpectedPrompt expected_prompt() {
+  ExpectedPrompt expected;
+  expected.name = "p0";
+  expected.input_ids = {1, 2};
+  expected.logits = {1.0f, 2.0f, 3.0f, 4.0f};
+  expected.greedy = {7, 8, 9};
+  expected.greedy_margin = {1.0f, 0.5f, 1e-6f};
+  expected.router_ids = {0, 3, 1, 2};
+  expected.router_weights = {0.5f, 0.5f, 0.5f, 0.5f};
+  expected.router_margin = {0.2f, 1e-6f};
+  return expected;
+}
+
+TracedSlice answer() {
+  return {2, 1, 2, {1.0f, 2.0f, 3.0f, 4.0f}, {3, 0, 2, 1}, {0.5f, 0.5f, 0.5f, 0.5f}};
+}
+
+const Tolerance tolerance{1e-3, 1e-3, 1e-3};
+
+PromptCheck check(const TracedSlice& got, const std::vector<int32_t>& tokens) {
+  PromptCheck check = compare_prefill(expected_prompt(), 2, got, tolerance);
+  compare_greedy(expected_prompt(), tokens, tolerance, &check);
+  return check;
+}
+
+TEST(Compare, AcceptsTheRecordWhateverTheSlotOrder) {
+  const PromptCheck result = check(answer(), {7, 8, 9});
+  EXPECT_TRUE(result.passed);
+  EXPECT_EQ(result.routes_agreed, 2);
+  EXPECT_EQ(result.greedy_steps, 2);  // the third has no margin
+}
+
+TEST(Compare, FindsAWrongLogitAndAWrongToken) {
+  TracedSlice got = answer();
+  got.logits[3] += 0.01f;
+  EXPECT_FALSE(check(got, {7, 8, 9}).passed);
+  EXPECT_FALSE(check(answer(), {7, 1, 9}).passed);
+  EXPECT_FALSE(check(answer(), {7}).passed);
+  EXPECT_TRUE(check(answer(), {7, 8, 1}).passed);  // where the margin is noise, any token will do
+}
+
+TEST(Compare, FindsNotANumber) {
+  TracedSlice got = answer();
+  got.logits[0] = NAN;
+  EXPECT_FALSE(check(got, {7, 8, 9}).passed);
+}
+
+TEST(Compare, ExcusesARouteOnlyWhereItsMarginIsNoise) {
+  TracedSlice got = answer();
+  got.expert_ids[2] = 0;  // position 1, margin 1e-6
+  got.logits[2] = 99.0f;  // which changes everything from there on
+  const PromptCheck excused = check(got, {7, 8, 9});
+  EXPECT_TRUE(excused.passed);
+  EXPECT_EQ(excused.positions_compared, 1);
+  got = answer();
+  got.expert_ids[0] = 1;  // position 0, margin 0.2
+  EXPECT_FALSE(check(got, {7, 8, 9}).passed);
+}
+
+TEST(Compare, RefusesAnAnswerOfAnotherShape) {
+  TracedSlice got = answer();
+  got.logits.pop_back();
+  EXPECT_FALSE(check(got, {7, 8, 9}).passed);
+  got = answer();
+  got.expert_ids.clear();
+  EXPECT_FALSE(check(got, {7, 8, 9}).passed);
+}
+
+}  // namespace
+}  // namespace dure
