@@ -141,7 +141,9 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--max-requests", flags->max_requests, "running and waiting; others get a 429")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--served-model-name", flags->served_names, "default: the folder's name");
+  app.add_option("--served-model-name", flags->served_names,
+                 "default: the folder's name; may be given several times")
+      ->allow_extra_args(false);
   app.add_option("--api-key-file", flags->api_key_file, "one key per line; clients need one");
   app.add_option("--deadline", flags->deadline_s, "seconds of every wait between ranks")
       ->check(CLI::Range(0.1, 86400.0))

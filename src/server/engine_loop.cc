@@ -7,6 +7,10 @@
 
 namespace dure {
 
+Error shutting_down() {
+  return Error(ErrorCode::unavailable, "the server is shutting down");
+}
+
 EngineLoop::EngineLoop(EngineOptions options, std::shared_ptr<const Tokenizer> tokenizer,
                        GroupFactory factory)
     : thread_(
@@ -29,7 +33,7 @@ EngineStatus EngineLoop::status() const {
 }
 
 void EngineLoop::ask_stats(std::function<void(std::optional<GroupStats>)> answer) {
-  thread_->post(Thread::AskStatsFor{std::move(answer)});
+  if (!thread_->post(Thread::AskStatsFor{answer})) answer(std::nullopt);
 }
 
 GroupReady EngineLoop::wait_ready() {
@@ -51,7 +55,7 @@ void EngineLoop::wait_stopped() {
 }
 
 std::vector<uint64_t> EngineLoop::Thread::submit(std::vector<Generation> generations) {
-  if (refusing) throw Error(ErrorCode::unavailable, "the server is shutting down");
+  if (refusing) throw shutting_down();
   {
     const std::lock_guard lock(mutex_);
     if (status_.state != GroupState::ready) {
@@ -73,7 +77,8 @@ std::vector<uint64_t> EngineLoop::Thread::submit(std::vector<Generation> generat
   std::vector<uint64_t> ids;
   for (Generation& generation : generations) {
     ids.push_back(next_id_++);
-    post(Submit{ids.back(), std::make_shared<Generation>(std::move(generation))});
+    const auto shared = std::make_shared<Generation>(std::move(generation));
+    if (!post(Submit{ids.back(), shared})) shared->sink->on_error(shutting_down());
   }
   return ids;
 }

@@ -37,7 +37,7 @@ void EngineLoop::Thread::run() {
     }
     supervisor_.tick(Clock::now());
     check_timeouts();
-    if (stop_if_drained()) return;
+    if (stop_if_drained()) return refuse_unread_mail();
     send_steps();
   }
 }
@@ -97,7 +97,7 @@ void EngineLoop::Thread::answer_stats(const std::optional<GroupStats>& stats) {
 
 bool EngineLoop::Thread::stop_if_drained() {
   if (!stop_ || (live_.size() > 0 && Clock::now() < stop_->when_latest)) return false;
-  live_.fail_all(Error(ErrorCode::unavailable, "the server is shutting down"));
+  live_.fail_all(shutting_down());
   answer_stats(std::nullopt);
   supervisor_.stop(stop_->orderly);
   const std::lock_guard lock(mutex_);
@@ -106,6 +106,17 @@ bool EngineLoop::Thread::stop_if_drained() {
   stopped_ = true;
   changed_.notify_all();
   return true;
+}
+
+// What came in while the group was being stopped.
+void EngineLoop::Thread::refuse_unread_mail() {
+  for (Mail& mail : mailbox_.close()) {
+    if (const auto* submit = std::get_if<Submit>(&mail)) {
+      submit->generation->sink->on_error(shutting_down());
+    } else if (const auto* question = std::get_if<AskStatsFor>(&mail)) {
+      question->answer(std::nullopt);
+    }
+  }
 }
 
 void EngineLoop::Thread::publish() {

@@ -12,6 +12,8 @@
 
 namespace dure {
 
+Error shutting_down();
+
 class EngineLoop::Thread {
  public:
   using Clock = std::chrono::steady_clock;
@@ -37,7 +39,7 @@ class EngineLoop::Thread {
   ~Thread();
 
   std::vector<uint64_t> submit(std::vector<Generation> generations);
-  void post(Mail mail) { mailbox_.post(std::move(mail)); }
+  bool post(Mail mail) { return mailbox_.post(std::move(mail)); }
   EngineStatus status() const;
   GroupReady wait_ready();
   void wait_stopped();
@@ -67,6 +69,7 @@ class EngineLoop::Thread {
   void send_steps();
   void check_timeouts();
   bool stop_if_drained();
+  void refuse_unread_mail();
   void answer_stats(const std::optional<GroupStats>& stats);
   void publish();
 

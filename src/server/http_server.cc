@@ -43,6 +43,10 @@ tcp::endpoint resolve(asio::io_context& io, const HttpOptions& options) {
     throw_bad_input(fmt::format("--host {}: {}", options.host, error.message()),
                     "use an address of this machine: 127.0.0.1, or 0.0.0.0 for all");
   }
+  // "localhost" is both ::1 and 127.0.0.1: the latter is what clients are told most often.
+  for (const auto& entry : found) {
+    if (entry.endpoint().address().is_v4()) return entry.endpoint();
+  }
   return found.begin()->endpoint();
 }
 

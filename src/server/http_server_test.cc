@@ -226,13 +226,23 @@ TEST(HttpServer, TellsTheHandlerWhenItsClientLeaves) {
 }
 
 TEST(HttpServer, EndsConnectionsAfterTheirAnswerOnceItStopsAccepting) {
-  HttpServer server(quick(), echo);
+  std::mutex mutex;
+  std::shared_ptr<Exchange> held;
+  HttpServer server(quick(), [&](HttpRequest, std::shared_ptr<Exchange> exchange) {
+    const std::lock_guard lock(mutex);
+    held = std::move(exchange);
+  });
   TestClient client(server.port());
-  EXPECT_EQ(client.ask("GET", "/")->status, 200);
+  client.send_request("GET", "/");
+  ASSERT_TRUE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return held != nullptr;
+  }));
   server.stop_accepting();
-  const std::optional<TestResponse> last = client.ask("GET", "/");
-  ASSERT_TRUE(last);
-  EXPECT_THAT(last->head, HasSubstr("Connection: close"));
+  EXPECT_FALSE(server.wait_answered(std::chrono::milliseconds(20)));
+  held->reply(HttpResponse{});
+  EXPECT_EQ(client.read_response()->status, 200);
+  EXPECT_TRUE(client.at_end());
   EXPECT_TRUE(server.wait_answered(std::chrono::seconds(20)));
   EXPECT_TRUE(eventually([&] { return !TestClient(server.port()).connected(); }));
 }

@@ -12,12 +12,22 @@ namespace dure {
 template <class Message>
 class Mailbox {
  public:
-  void post(Message message) {
+  // False once the mailbox is closed: nobody will read it.
+  bool post(Message message) {
     {
       const std::lock_guard lock(mutex_);
+      if (closed_) return false;
       messages_.push_back(std::move(message));
     }
     arrived_.notify_one();
+    return true;
+  }
+
+  // What nobody has read.
+  std::vector<Message> close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    return std::exchange(messages_, {});
   }
 
   // All messages in order, waiting for the first until `end`; none if none came.
@@ -31,6 +41,7 @@ class Mailbox {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<Message> messages_;
+  bool closed_ = false;
 };
 
 }  // namespace dure
