@@ -26,6 +26,7 @@ constexpr int64_t gpu_overhead = int64_t{1} << 30;  // bytes: context, libraries
 constexpr int64_t gpu_batch_tokens = 8192;
 constexpr double gpu_utilization = 0.9;
 constexpr double cpu_utilization = 1.0;  // of what is available, as `dure serve` counts it
+constexpr int64_t most_batch_tokens = int64_t{1} << 20;
 constexpr int64_t most_tokens = int64_t{1} << 40;
 
 struct Options {
@@ -120,9 +121,9 @@ DType kv_dtype_of(const Options& options, Compute compute) {
   return options.kv_dtype == "f32" ? DType::f32 : DType::bf16;
 }
 
-int64_t count_flag(const std::string& text, const char* flag) {
+int64_t count_flag(const std::string& text, const char* flag, int64_t most = most_tokens) {
   const int64_t count = parse_count(text, flag);
-  if (count > most_tokens) throw_bad_input(fmt::format("{} {}: too large", flag, text), "", flag);
+  if (count > most) throw_bad_input(fmt::format("{} {}: too large", flag, text), "", flag);
   return count;
 }
 
@@ -136,7 +137,8 @@ FitQuestion question_of(const Options& options, const ModelSpec& spec, const Gpu
     question.shape.overhead = gpu_overhead;
   }
   if (!options.max_batch_tokens.empty()) {
-    question.shape.max_batch_tokens = count_flag(options.max_batch_tokens, "--max-batch-tokens");
+    question.shape.max_batch_tokens =
+        count_flag(options.max_batch_tokens, "--max-batch-tokens", most_batch_tokens);
   }
   question.memory_bytes = gpu.usable_bytes;
   question.shared = is_cpu(options);

@@ -67,6 +67,7 @@ std::string_view to_string(Split split) {
 
 void gather(Facts& facts, const std::string& model) {
   facts.spec = load_spec(model);
+  facts.active = active_parameters(facts.spec);
   facts.from_files = facts.spec.quantization.empty() && has_weights(model);
   facts.weights = facts.from_files ? bind_inventory(facts.spec, *CheckpointReader::open(model))
                                    : inventory(facts.spec);
@@ -75,7 +76,6 @@ void gather(Facts& facts, const std::string& model) {
     facts.weight_bytes += weight.bytes();
     facts.dtypes[std::string(to_string(weight.dtype))] += weight.elements();
   }
-  facts.active = active_parameters(facts.spec);
   for (const LayerSpec& layer : facts.spec.layers) {
     const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
     if (moe == nullptr) continue;

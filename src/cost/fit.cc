@@ -33,6 +33,19 @@ int ranks_per_memory(const FitQuestion& question, const Layout& layout) {
   return question.ranks_per_node > 0 ? question.ranks_per_node : layout.world();
 }
 
+// Sums over ranks and caches that nobody could build stop at these bounds instead of wrapping.
+constexpr int64_t most_missing = -(int64_t{1} << 61);
+constexpr int64_t most_cache = int64_t{1} << 60;
+
+int64_t after(int64_t free, int64_t bytes) {
+  return std::max(free - bytes, most_missing);
+}
+
+int64_t cache_bytes(int64_t pages, int64_t page) {
+  int64_t bytes = 0;
+  return __builtin_mul_overflow(pages, page, &bytes) ? most_cache : std::min(bytes, most_cache);
+}
+
 // Pages that fit into the memory that `first` and the ranks after it share, beside all else.
 int64_t pages_of_memory(const MemoryModel& model, const FitQuestion& question, int first,
                         std::vector<RankFit>* ranks) {
@@ -43,7 +56,7 @@ int64_t pages_of_memory(const MemoryModel& model, const FitQuestion& question, i
   for (int rank = first; rank < last; ++rank) {
     const RankMemory memory = memory_of(model, question, layout, rank, 0);
     if (ranks != nullptr) ranks->push_back({memory, 0});
-    free -= memory.total();
+    free = after(free, memory.total());
     page += page_bytes_of(model, question, layout, rank);
   }
   if (free < 0) return 0;
@@ -62,8 +75,8 @@ void fill_cache(const MemoryModel& model, const FitQuestion& question, int64_t p
     int64_t free = question.budget();
     for (int rank = first; rank < last; ++rank) {
       RankMemory& memory = answer.ranks[static_cast<size_t>(rank)].memory;
-      memory.kv = pages * page_bytes_of(model, question, answer.layout, rank);
-      free -= memory.total();
+      memory.kv = cache_bytes(pages, page_bytes_of(model, question, answer.layout, rank));
+      free = after(free, memory.total());
     }
     for (int rank = first; rank < last; ++rank) {
       answer.ranks[static_cast<size_t>(rank)].free = free;

@@ -188,6 +188,23 @@ TEST(Fit, NearestIsTheQuestionItselfWhereThatFits) {
   EXPECT_EQ(nearest_that_fits(model, ask(asked, 80 * gib))->layout, asked);
 }
 
+TEST(Fit, CountsThatNobodyCouldBuildDoNotWrap) {
+  ModelSpec spec = spec_of("models/llama");
+  auto& attention = std::get<GqaSpec>(spec.layers[0].attention);
+  attention.heads = attention.kv_heads = 4096;
+  attention.head_dim = 4096;
+  spec.layers.assign(1024, spec.layers[0]);
+  const MemoryModel model(spec);
+  FitQuestion question = ask({2, 1, 512, 1}, 80 * gib);
+  question.context = int64_t{1} << 30;
+  question.sequences = 1024;
+  question.shared = true;
+  const FitAnswer answer = fit(model, question);
+  EXPECT_FALSE(answer.fits);
+  EXPECT_LT(answer.ranks[answer.tightest].free, 0);
+  EXPECT_GT(answer.ranks[0].memory.kv, 0);
+}
+
 TEST(Fit, RanksOfOneMachineShareItsMemory) {
   const MemoryModel model(spec_of("models/qwen3-moe"));
   FitQuestion question = ask({2, 1, 1, 2}, 2 * gib);
