@@ -111,7 +111,10 @@ TEST(Resilience, CancelsWhatAClientThatLeftWasWaitingFor) {
     clients.push_back(server.client());
     clients.back().send_request("POST", "/v1/chat/completions", endless);
   }
-  ASSERT_TRUE(eventually([&] { return server.engine->status().running > 0; }));
+  ASSERT_TRUE(eventually([&] {
+    const EngineStatus status = server.engine->status();
+    return status.running + status.waiting == 16;
+  }));
   clients.clear();
   EXPECT_TRUE(server.becomes_idle());
   EXPECT_EQ(server.engine->status().counts.cancelled, 16);
