@@ -38,7 +38,7 @@ class HttpServer {
   void stop_accepting();
   // Waits until every answer under way is sent, at most this long; true if so.
   bool wait_answered(std::chrono::milliseconds at_most);
-  // Ends all connections and threads. Exchanges stay valid (and do nothing) until destruction.
+  // Ends all connections and threads. Exchanges do nothing after this; none may outlive the server.
   void stop();
 
  private:

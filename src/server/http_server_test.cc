@@ -241,6 +241,7 @@ TEST(HttpServer, EndsConnectionsAfterTheirAnswerOnceItStopsAccepting) {
   server.stop_accepting();
   EXPECT_FALSE(server.wait_answered(std::chrono::milliseconds(20)));
   held->reply(HttpResponse{});
+  held.reset();  // no exchange may outlive its server
   EXPECT_EQ(client.read_response()->status, 200);
   EXPECT_TRUE(client.at_end());
   EXPECT_TRUE(server.wait_answered(std::chrono::seconds(20)));
