@@ -132,6 +132,7 @@ double median(std::vector<double> values) {
 template <class Value>
 double median_of(const std::vector<Round>& rounds, const Value& value) {
   std::vector<double> values;
+  values.reserve(rounds.size());
   for (const Round& round : rounds) values.push_back(value(round));
   return median(values);
 }
@@ -215,6 +216,7 @@ int run(const Options& options) {
   Bench bench(options, spec, group, pages_each);
   bench.run();  // warms up
   std::vector<Round> rounds;
+  rounds.reserve(static_cast<size_t>(options.repeat));
   for (int i = 0; i < options.repeat; ++i) rounds.push_back(bench.run());
   const Json json = figures(options, spec, rounds);
   if (options.json) {

@@ -2,9 +2,12 @@
 #include "cli/run_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/error.h"
+#include "cluster/machine_memory.h"
 #include "cluster/this_machine.h"
+#include "cost/check_fits.h"
 #include "cost/shard.h"
 #include "model/checkpoint.h"
 #include "model/load_spec.h"
@@ -47,7 +50,13 @@ void check_run_flags(const RunFlags& flags) {
   check_layout_flags(flags.layout);
   const ModelSpec spec = load_spec(flags.model);
   check_layout_for(spec, flags.layout.layout);
-  bind_inventory(spec, *CheckpointReader::open(flags.model));
+  const std::vector<Weight> weights = bind_inventory(spec, *CheckpointReader::open(flags.model));
+  RunShape shape;  // without a cache: what these commands need of one is small beside the weights
+  shape.compute = flags.chosen_compute();
+  const int world = flags.layout.layout.world();
+  const int per_node = flags.layout.ranks_per_node;
+  check_fits_this_machine(spec, weights, flags.layout.layout, shape,
+                          per_node > 0 ? std::min(per_node, world) : world, available_memory());
 }
 
 }  // namespace dure

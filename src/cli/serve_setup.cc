@@ -47,6 +47,7 @@ int64_t page_bytes(const ModelSpec& spec, const Layout& layout, const RunShape& 
 std::vector<RankMemory> memory_of(const std::vector<Weight>& weights, const ModelSpec& spec,
                                   const Layout& layout, const RunShape& shape) {
   std::vector<RankMemory> memory;
+  memory.reserve(static_cast<size_t>(layout.world()));
   for (int rank = 0; rank < layout.world(); ++rank) {
     memory.push_back(rank_memory(weights, spec, layout, rank, shape));
   }

@@ -77,6 +77,8 @@ std::string_view to_string(StepBuffer buffer) {
       return "routes";
     case StepBuffer::shared:
       return "shared";
+    case StepBuffer::dispatch_send:
+      return "dispatch_send";
     case StepBuffer::expert_input:
       return "expert_input";
     case StepBuffer::expert_mid:
@@ -126,6 +128,8 @@ std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& la
       size(StepBuffer::router, widths.experts > 0 ? tokens * (widths.experts + 1) : 0),
       size(StepBuffer::routes, 2 * tokens * widths.top_k),
       size(StepBuffer::shared, widths.shared ? tokens * spec.hidden : 0),
+      size(StepBuffer::dispatch_send, owned * (layout.stage_ranks() - layout.tp) * spec.hidden,
+           true),
       size(StepBuffer::expert_input, layout.dp > 1 ? chunk_rows * spec.hidden : 0, true),
       size(StepBuffer::expert_mid, chunk_rows * widths.local_slots * widths.expert_mid),
       size(StepBuffer::expert_output, chunk_rows * widths.local_slots * spec.hidden),

@@ -21,6 +21,7 @@ enum class StepBuffer {
   router,           // [tokens, experts + 1] fp32
   routes,           // [tokens, top k] of ids int32 and weights fp32
   shared,           // [tokens, hidden] fp32: a shared expert's output
+  dispatch_send,    // [owned tokens of a chunk * ranks of other dp groups, hidden] fp32
   expert_input,     // [chunk * dp, hidden] fp32: rows of this and other dp groups
   expert_mid,       // [chunk * dp * top k, expert intermediate of the rank] fp32
   expert_output,    // [chunk * dp * top k, hidden] fp32
@@ -31,7 +32,7 @@ enum class StepBuffer {
   all_logits,       // [logit_rows, vocabulary] fp32, twice: by rank and in order
 };
 
-inline constexpr int step_buffer_count = 18;
+inline constexpr int step_buffer_count = 19;
 std::string_view to_string(StepBuffer buffer);
 
 // Rows of logits computed at once; more rows take more rounds.

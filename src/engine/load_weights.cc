@@ -174,6 +174,7 @@ RankWeights load_weights(const CheckpointReader& checkpoint, const std::vector<R
   RankWeights weights;
   weights.layers.resize(static_cast<size_t>(share.layers.size()));
   std::vector<Target> targets;  // before the threads start: target_of grows vectors
+  targets.reserve(residents.size());
   for (const Resident& resident : residents) {
     target_of(weights, resident, spec, layout, share);
   }

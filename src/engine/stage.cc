@@ -107,6 +107,7 @@ const float* Stage::compute_logits(const int64_t* rows, int64_t count) {
   float* by_rank = runtime_.workspace.floats(StepBuffer::all_logits);
   float* all = by_rank + count * vocab;
   std::vector<int64_t> sizes;
+  sizes.reserve(static_cast<size_t>(tp));
   for (int rank = 0; rank < tp; ++rank) {
     sizes.push_back(count * cut_by_floor(vocab, tp, rank).size() *
                     static_cast<int64_t>(sizeof(float)));

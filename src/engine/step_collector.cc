@@ -28,7 +28,7 @@ void StepCollector::expect(const Step& step) {
     open.dp_of_slice.push_back(slice.dp);
     traced |= slice.want == Want::all_logits;
   }
-  open.parts.resize(static_cast<size_t>(layout_.pp * layout_.dp));
+  open.parts.resize(part_index(layout_.pp, 0));
   open.missing = layout_.dp * (traced ? layout_.pp : 1);
   open.arrived = std::chrono::steady_clock::now();
   open_.push_back(std::move(open));
@@ -42,7 +42,7 @@ std::optional<StepDone> StepCollector::add(int from_rank, StepDone part) {
                 fmt::format("rank {} answered step {}, which is not open", from_rank, part.id));
   }
   const RankPlace place = place_of(layout_, from_rank);
-  open->parts[static_cast<size_t>(place.stage * layout_.dp + place.dp)] = std::move(part);
+  open->parts[part_index(place.stage, place.dp)] = std::move(part);
   if (--open->missing > 0) return std::nullopt;
   StepDone done = merge(*open);
   open_.erase(open);
@@ -60,7 +60,7 @@ StepDone StepCollector::merge(Open& open) const {
     SliceResult result;
     TracedSlice routes;
     for (int stage = 0; stage < layout_.pp; ++stage) {
-      std::optional<StepDone>& part = open.parts[static_cast<size_t>(stage * layout_.dp + dp)];
+      std::optional<StepDone>& part = open.parts[part_index(stage, dp)];
       if (!part) continue;
       SliceResult& slice = part->slices.at(at);
       if (slice.trace) append_routes(routes, *slice.trace);

@@ -33,6 +33,9 @@ class StepCollector {
     std::chrono::steady_clock::time_point arrived;
   };
 
+  size_t part_index(int stage, int dp) const {
+    return static_cast<size_t>(stage) * static_cast<size_t>(layout_.dp) + static_cast<size_t>(dp);
+  }
   StepDone merge(Open& open) const;
 
   Layout layout_;

@@ -85,7 +85,7 @@ std::vector<int32_t> ExpertExchange::fetch_rows(const Runtime& runtime, const fl
   std::vector<int32_t> row_of(all_ids.size() / static_cast<size_t>(top_k_), -1);
   std::vector<int64_t> receive_rows(static_cast<size_t>(layout_.stage_ranks()), 0);
   std::vector<int64_t> send_rows(receive_rows);
-  std::vector<float> send;
+  float* const send = runtime.workspace.floats(StepBuffer::dispatch_send);
 
   int64_t next = own_rows;
   int64_t first_token = 0;  // of the group, among all
@@ -101,7 +101,7 @@ std::vector<int32_t> ExpertExchange::fetch_rows(const Runtime& runtime, const fl
           row_of[static_cast<size_t>(token)] = static_cast<int32_t>(t);
         } else if (wanted(ids_of(token), place_.ep)) {
           row_of[static_cast<size_t>(token)] = static_cast<int32_t>(next++);
-          ++receive_rows[static_cast<size_t>(dp * layout_.tp + tp)];
+          ++receive_rows[stage_rank(dp, tp)];
         }
       }
     }
@@ -109,19 +109,20 @@ std::vector<int32_t> ExpertExchange::fetch_rows(const Runtime& runtime, const fl
   }
 
   const Range mine = owned(own_rows, place_.tp);
+  float* to = send;
   for (int peer = 0; peer < layout_.stage_ranks(); ++peer) {
     if (peer / layout_.tp == place_.dp) continue;
     const int ep = peer / layout_.etp();
     for (int64_t t = mine.begin; t < mine.end; ++t) {
       if (!wanted(ids_of(own_first + t), ep)) continue;
-      send.insert(send.end(), x + t * hidden_, x + (t + 1) * hidden_);
+      to = std::copy_n(x + t * hidden_, hidden_, to);
       ++send_rows[static_cast<size_t>(peer)];
     }
   }
   std::copy_n(x, own_rows * hidden_, input);
   const int64_t row_bytes = hidden_ * static_cast<int64_t>(sizeof(float));
   runtime.world.stage().all_to_all(
-      std::as_bytes(std::span(send)), scaled(send_rows, row_bytes),
+      bytes_of_rows(send, sum(send_rows), hidden_), scaled(send_rows, row_bytes),
       writable_bytes(input + own_rows * hidden_, sum(receive_rows), hidden_),
       scaled(receive_rows, row_bytes), "dispatch to experts");
   return row_of;
@@ -174,11 +175,11 @@ Dispatched ExpertExchange::dispatch(const Runtime& runtime, const float* x, cons
       for (size_t i = begin; i < end; ++i) {
         if (work_row[i] >= 0) {
           work.order.push_back(work_row[i]);
-          ++work.send_rows[static_cast<size_t>(dp * layout_.tp + tp)];
+          ++work.send_rows[stage_rank(dp, tp)];
         }
         if (!to_myself) continue;
         for (int part = 0; part < layout_.etp(); ++part) {
-          const auto from = static_cast<size_t>(ep_of(all_ids[i]) * layout_.etp() + part);
+          const auto from = holder(all_ids[i], part);
           // A rank's rows arrive in this very order: position now, offset of the rank below.
           work.where.push_back(static_cast<int32_t>(work.receive_rows[from]++));
         }
@@ -190,7 +191,7 @@ Dispatched ExpertExchange::dispatch(const Runtime& runtime, const float* x, cons
       size_t at = 0;
       for (size_t i = begin; i < end; ++i) {
         for (int part = 0; part < layout_.etp(); ++part, ++at) {
-          const auto from = static_cast<size_t>(ep_of(all_ids[i]) * layout_.etp() + part);
+          const auto from = holder(all_ids[i], part);
           work.where[at] += static_cast<int32_t>(offset[from]);
         }
       }
@@ -228,6 +229,7 @@ void ExpertExchange::combine(const Runtime& runtime, Dispatched work, const floa
   runtime.backend.combine_experts(received, work.where.data(), mine_weights, mine.size(), top_k_,
                                   layout_.etp(), hidden_, combined);
   std::vector<int64_t> sizes;
+  sizes.reserve(static_cast<size_t>(layout_.tp));
   for (int tp = 0; tp < layout_.tp; ++tp) sizes.push_back(owned(rows, tp).size() * row_bytes);
   runtime.world.tp().all_gather(bytes_of_rows(combined, mine.size(), hidden_), sizes,
                                 writable_bytes(out, rows, hidden_), "combined experts");

@@ -42,6 +42,13 @@ class ExpertExchange {
                const float* weights, std::span<const int64_t> rows_of_dp, float* out) const;
 
  private:
+  size_t stage_rank(int dp, int tp) const {
+    return static_cast<size_t>(dp) * static_cast<size_t>(layout_.tp) + static_cast<size_t>(tp);
+  }
+  size_t holder(int32_t expert, int part) const {  // stage rank with this part of the expert
+    return static_cast<size_t>(ep_of(expert)) * static_cast<size_t>(layout_.etp()) +
+           static_cast<size_t>(part);
+  }
   Range owned(int64_t rows, int tp) const { return cut_by_floor(rows, layout_.tp, tp); }
   int ep_of(int32_t expert) const { return ep_of_expert_[static_cast<size_t>(expert)]; }
   std::vector<int32_t> ids_of_all(const Runtime& runtime, const int32_t* ids,

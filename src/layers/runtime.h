@@ -41,7 +41,7 @@ struct Batch {
   int64_t rows() const { return static_cast<int64_t>(tokens.size()); }
 };
 
-// Where a traced step records the routing of one MoE layer. Empty vectors are not recorded into.
+// The routing of one MoE layer in a traced step.
 struct RouteTrace {
   std::vector<int32_t> ids;  // [rows, top_k], slot order
   std::vector<float> weights;

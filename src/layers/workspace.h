@@ -1,5 +1,6 @@
 // The step buffers of a rank: allocated once, sized by the planner's own list
-// (cost/step_buffers.h), so that a step allocates nothing and the planned bytes are the used ones.
+// (cost/step_buffers.h), so that a step allocates nothing that grows with the
+// model, and the planned bytes are the used ones.
 #pragma once
 
 #include <array>

@@ -105,6 +105,7 @@ void merge_modelopt(const std::filesystem::path& file, ModelSpec& spec) {
 
 std::vector<std::string> known_families() {
   std::vector<std::string> names;
+  names.reserve(std::size(families));
   for (const Family* family : families) names.emplace_back(family->name);
   return names;
 }

@@ -46,7 +46,7 @@ struct SamplingParams {
 enum class Want : uint8_t {
   nothing = 0,    // a prefill chunk that is not the prompt's last
   token = 1,      // one sampled token after the last position
-  all_logits = 2  // raw fp32 logits of every position, hidden states and routes (dure verify)
+  all_logits = 2  // raw fp32 logits of every position, and routes (dure verify)
 };
 
 // A run of tokens of one sequence.

@@ -28,6 +28,7 @@ template <class Answer>
 std::vector<std::shared_ptr<GenerationSink>> sinks_of(const std::shared_ptr<Answer>& answer,
                                                       int choices) {
   std::vector<std::shared_ptr<GenerationSink>> sinks;
+  sinks.reserve(static_cast<size_t>(choices));
   for (int i = 0; i < choices; ++i)
     sinks.push_back(std::make_shared<ChoiceSink<Answer>>(answer, i));
   return sinks;

@@ -38,9 +38,8 @@ template <class F>
 size_t digits_length(std::string_view text, size_t at, F accept) {
   size_t i = at;
   while (i < text.size()) {
-    if (accept(text[i])) {
-      ++i;
-    } else if (text[i] == '_' && i > at && i + 1 < text.size() && accept(text[i + 1])) {
+    const bool between = text[i] == '_' && i > at && i + 1 < text.size() && accept(text[i + 1]);
+    if (accept(text[i]) || between) {
       ++i;
     } else {
       break;

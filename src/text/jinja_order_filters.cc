@@ -47,6 +47,7 @@ Value sort(Interpreter& run, const Value& input, const Arguments& arguments) {
   std::vector<Keyed> items;
   for (Value& item : run.to_items(input)) {
     std::vector<Value> keys;
+    keys.reserve(paths.size());
     for (const AttributePath& path : paths) {
       keys.push_back(key_of(run, path.get(run, item), case_sensitive));
     }
@@ -55,6 +56,7 @@ Value sort(Interpreter& run, const Value& input, const Arguments& arguments) {
   }
   sort_keyed(run, items, flag(given[0], false));
   std::vector<Value> out;
+  out.reserve(items.size());
   for (Keyed& keyed : items) out.push_back(std::move(keyed.item));
   return run.list(std::move(out));
 }
@@ -154,6 +156,7 @@ Value dictsort(Interpreter& run, const Value& input, const Arguments& arguments)
   }
   sort_keyed(run, items, flag(given[2], false));
   std::vector<Value> out;
+  out.reserve(items.size());
   for (Keyed& keyed : items) out.push_back(std::move(keyed.item));
   return run.list(std::move(out));
 }

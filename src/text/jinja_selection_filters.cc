@@ -26,10 +26,10 @@ using Convert = std::function<Value(Interpreter&, const Value&)>;
 
 Convert by_attribute(const Arguments& arguments) {
   const auto given = bind(arguments, "map", {"attribute", "default"});
-  const std::optional<Value> fallback = given[1];
-  return [path = AttributePath(*given[0]), fallback](Interpreter& run, const Value& item) {
-    return path.get(run, item, fallback ? &*fallback : nullptr);
-  };
+  return
+      [path = AttributePath(*given[0]), fallback = given[1]](Interpreter& run, const Value& item) {
+        return path.get(run, item, fallback ? &*fallback : nullptr);
+      };
 }
 
 Convert by_filter(const Arguments& arguments) {

@@ -113,6 +113,7 @@ Value splitlines(Interpreter& run, const Value& self, const Arguments& arguments
   const auto lines = py_splitlines(self.bytes(), given[0] && truth(*given[0]));
   run.budget().check_items(lines.size());
   std::vector<Value> out;
+  out.reserve(lines.size());
   for (const std::string_view line : lines) out.push_back(piece(run, self, line));
   return run.list(std::move(out));
 }

@@ -71,7 +71,7 @@ void VectorBackend::attention(const float* q, int64_t q_stride,
     int32_t entries = 0;
     for (int64_t i = item.token; i < item.token + item.tokens; ++i) {
       for (int32_t h = 0; h < item.heads; ++h, ++entries) {
-        const int64_t head = heads_by_kv_[static_cast<size_t>(item.head + h)];
+        const int64_t head = heads_by_kv_[static_cast<size_t>(item.head) + static_cast<size_t>(h)];
         const int64_t row = slice.row + i;
         queries[entries] = q + row * q_stride + head * shape.head_dim;
         results[entries] = out + (row * shape.heads + head) * shape.head_dim;

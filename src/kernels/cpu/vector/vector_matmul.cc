@@ -123,7 +123,7 @@ void VectorBackend::run_item(const Product& product, const Path& path, const Ite
     const int64_t first = panel / together * panel_width;
     const int32_t columns = static_cast<int32_t>(std::min(outputs - first, panel_width));
     for (int32_t t = 0; t < tiles; ++t) {
-      const Tile& tile = tiles_[static_cast<size_t>(item.tile + t)];
+      const Tile& tile = tiles_[static_cast<size_t>(item.tile) + static_cast<size_t>(t)];
       call.x = packed_x_.data() + tile.x_offset;
       call.rows = tile.rows;
       for (int64_t half = 0; half < together; ++half) {
