@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/command.h"
-#include "cli/progress.h"
 #include "cli/run_flags.h"
 #include "cli/table.h"
 #include "model/inventory.h"
@@ -208,12 +207,8 @@ int run(const Options& options) {
   const int sequences_each = (options.batch + dp - 1) / dp;
   start.pages = sequences_each * pages_each;
   start.max_batch_tokens = std::max(options.prefill, sequences_each);
-  std::optional<Progress> progress("loading");
-  BlockingGroup group(group_options, [&](const LoadProgress& loaded) {
-    if (progress) progress->show(loaded.bytes_done, loaded.bytes_total);
-  });
-  progress.reset();
-  Bench bench(options, spec, group, pages_each);
+  const std::unique_ptr<BlockingGroup> group = start_ranks(group_options);
+  Bench bench(options, spec, *group, pages_each);
   bench.run();  // warms up
   std::vector<Round> rounds;
   rounds.reserve(static_cast<size_t>(options.repeat));

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/command.h"
-#include "cli/progress.h"
 #include "cli/run_flags.h"
 #include "model/load_spec.h"
 #include "text/chat_template.h"
@@ -168,13 +167,9 @@ int run(const Options& options) {
   start.max_batch_tokens =
       std::min<int32_t>(prefill_tokens, static_cast<int32_t>(result.prompt.size()));
   const auto before = Clock::now();
-  std::optional<Progress> progress("loading");
-  BlockingGroup group(group_options, [&](const LoadProgress& loaded) {
-    if (progress) progress->show(loaded.bytes_done, loaded.bytes_total);
-  });
-  progress.reset();
+  const std::unique_ptr<BlockingGroup> group = start_ranks(group_options);
   result.load_s = std::chrono::duration<double>(Clock::now() - before).count();
-  Generation(options, spec, tokenizer, group, start.pages).run(&result, budget);
+  Generation(options, spec, tokenizer, *group, start.pages).run(&result, budget);
 
   const double rate =
       result.ids.size() > 1 ? static_cast<double>(result.ids.size() - 1) / result.decode_s : 0.0;

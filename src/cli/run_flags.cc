@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cli/progress.h"
 #include "cluster/machine_memory.h"
 #include "cluster/this_machine.h"
 #include "cost/check_fits.h"
@@ -44,6 +45,13 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--threads", flags.threads, "of each rank; 0 shares out the cores")
       ->check(CLI::Range(0, 1024));
   app.add_option("--hosts", flags.hosts_file, "hostfile of mpirun, the first host is this one");
+}
+
+std::unique_ptr<BlockingGroup> start_ranks(const GroupOptions& options) {
+  Progress bar("loading");
+  return std::make_unique<BlockingGroup>(options, [&](const LoadProgress& loaded) {
+    bar.show(loaded.bytes_done, loaded.bytes_total);
+  });
 }
 
 void check_run_flags(const RunFlags& flags) {

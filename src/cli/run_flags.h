@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "cli/layout_flags.h"
@@ -30,6 +31,9 @@ struct RunFlags {
 
 // `flags` must outlive the parse.
 void add_run_flags(CLI::App& app, RunFlags& flags);
+
+// Starts the ranks and waits until they are ready, with a bar while they load.
+std::unique_ptr<BlockingGroup> start_ranks(const GroupOptions& options);
 
 // Layout, checkpoint and memory, all checked before any process starts.
 void check_run_flags(const RunFlags& flags);
