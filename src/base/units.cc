@@ -86,6 +86,22 @@ std::string format_bytes(int64_t bytes) {
   return fmt::format("{:.{}f} {}", value, std::abs(value) < 100 ? 2 : 1, names[unit]);
 }
 
+std::string format_decimal_bytes(int64_t bytes) {
+  constexpr std::array names = {"B", "kB", "MB", "GB", "TB", "PB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (std::abs(value) >= 1000.0 && unit + 1 < names.size()) {
+    value /= 1000.0;
+    ++unit;
+  }
+  std::string text = fmt::format("{:.{}f}", value, std::abs(value) < 100 ? 2 : 1);
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text + ' ' + names[unit];
+}
+
 std::string format_count(int64_t count) {
   std::string text = std::to_string(count);
   const size_t first = count < 0 ? 1 : 0;

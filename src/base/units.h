@@ -16,6 +16,8 @@ int64_t parse_bytes(std::string_view text, std::string_view what);
 int64_t parse_count(std::string_view text, std::string_view what);
 
 std::string format_bytes(int64_t bytes);  // "15.3 GiB", "512 B", binary units
+// "2 TB", "1.34 TB", "350 GB": decimal, as the field counts weights on paper.
+std::string format_decimal_bytes(int64_t bytes);
 std::string format_count(int64_t count);  // "46,702,792,704"
 
 }  // namespace dure

@@ -32,6 +32,10 @@ TEST(Units, RefusesWhatIsNotASize) {
 TEST(Units, PrintsBytesInBinaryUnitsAndCountsInThousands) {
   EXPECT_EQ(format_bytes(512), "512 B");
   EXPECT_EQ(format_bytes(int64_t{3} << 29), "1.50 GiB");
+  EXPECT_EQ(format_decimal_bytes(2'000'000'000'000), "2 TB");
+  EXPECT_EQ(format_decimal_bytes(1'342'000'000'000), "1.34 TB");
+  EXPECT_EQ(format_decimal_bytes(350'000'000'000), "350 GB");
+  EXPECT_EQ(format_decimal_bytes(512), "512 B");
   EXPECT_EQ(format_count(46702792704), "46,702,792,704");
   EXPECT_EQ(format_count(-1234), "-1,234");
   EXPECT_EQ(format_count(999), "999");

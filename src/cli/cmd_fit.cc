@@ -76,8 +76,9 @@ int fit_size(const Options& options, int64_t parameters) {
     fmt::print("{}\n", json.dump(2));
     return 0;
   }
-  fmt::print("{} parameters as {} are {}: at least {} × {} for the weights alone\n",
-             format_count(parameters), format.name, format_bytes(bytes), gpus, gpu.name);
+  fmt::print("{} parameters as {} are {} ({}): at least {} × {} for the weights alone\n",
+             format_count(parameters), format.name, format_decimal_bytes(bytes),
+             format_bytes(bytes), gpus, gpu.name);
   return 0;
 }
 

@@ -148,10 +148,10 @@ Json ranks_json(const ModelSpec& spec, const FitAnswer& answer) {
 }  // namespace
 
 std::string fit_table(const ModelSpec& spec, const FitReport& report) {
-  std::string text =
-      fmt::format("{}: weights {} as {}, at least {} × {} for them alone\n\n{}\n", report.model,
-                  format_bytes(report.weight_bytes), report.weight_format, report.min_gpus,
-                  report.gpu.name, to_string(report.answer.layout));
+  std::string text = fmt::format(
+      "{}: weights {} ({}) as {}, at least {} × {} for them alone\n\n{}\n", report.model,
+      format_decimal_bytes(report.weight_bytes), format_bytes(report.weight_bytes),
+      report.weight_format, report.min_gpus, report.gpu.name, to_string(report.answer.layout));
   text += rank_table(spec, report) + '\n' + verdict(report) + '\n';
   for (const std::string& remark : report.remarks) text += "note: " + remark + '\n';
   return text + assumptions(report);
