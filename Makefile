@@ -35,6 +35,7 @@ serve: build
 
 test: setup $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j$(JOBS)
+	@tools/lint.sh $(BUILD)
 	@tools/test_python.sh $(BUILD)
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
 
