@@ -28,7 +28,7 @@ bool Backoff::pause(int descriptor) {
   const auto elapsed = now_ - start_;
   if (elapsed < policy_.spin) return false;
   nanoseconds nap{0};
-  if (elapsed < policy_.spin + policy_.yield) {
+  if (!naps()) {
     sched_yield();
     if (descriptor < 0) return false;
   } else {

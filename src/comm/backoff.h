@@ -31,6 +31,7 @@ class Backoff {
   // whether it is; only asked once past spinning.
   bool pause(int descriptor = -1);
   Clock::duration waited() const { return now_ - start_; }  // as of the last pause
+  bool naps() const { return waited() >= policy_.spin + policy_.yield; }
 
  private:
   WaitPolicy policy_;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -82,8 +83,16 @@ class World {
     std::string message;
   };
   virtual std::optional<Mail> poll_mail() = 0;
-  // Waits for mail, or until `descriptor` (if >= 0) is readable, or until the timeout; sleeps
-  // progressively, up to 4 ms at a time, so that an idle rank costs under 1% of a core.
+  // Lets ranks that wait for mail sleep until it comes, if all ranks are on this host and can make
+  // sockets in `folder`, which is the group's own; returns whether. Call once, on every rank. As a
+  // precaution against transports that need a rank's attention without mail, a sleep ends after
+  // `longest_sleep`.
+  virtual bool use_doorbells(
+      const std::filesystem::path& folder,
+      std::chrono::duration<double> longest_sleep = std::chrono::milliseconds(250)) = 0;
+  // Waits for mail, or until `descriptor` (if >= 0) is readable, or until the timeout. With
+  // doorbells it soon sleeps until woken; without, or while messages are under way, it naps, at
+  // last for 4 ms at a time: give it seconds, for each call starts with short naps.
   virtual std::optional<Mail> wait_mail(int descriptor, std::chrono::duration<double> timeout) = 0;
 
   virtual CommCounters counters() const = 0;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ constexpr size_t chunk_bytes = size_t{64} << 20;
 constexpr int mail_tag = 1;
 
 struct Outgoing {
+  int to = 0;
   std::string first;  // length and, if short, the mail
   std::string rest;
   std::vector<MPI_Request> requests;
@@ -50,6 +52,8 @@ struct Mailbox::Impl {
   std::deque<Arriving> arriving;  // in the order matched
   std::vector<Partial> partials;
   std::deque<World::Mail> ready;
+  Doorbell* bell = nullptr;
+  std::set<int> unheard;  // receivers of mail that may have come out after their bell rang
 
   void reclaim() {
     while (!outbox.empty()) {
@@ -138,6 +142,10 @@ Mailbox::~Mailbox() {
   if (!impl_->outbox.empty() || !impl_->arriving.empty()) (void)impl_.release();
 }
 
+void Mailbox::use(Doorbell& bell) {
+  impl_->bell = &bell;
+}
+
 void Mailbox::post(int to, std::string message) {
   if (to == impl_->rank) {
     impl_->ready.push_back({to, std::move(message)});
@@ -145,6 +153,7 @@ void Mailbox::post(int to, std::string message) {
   }
   impl_->reclaim();
   Outgoing& out = impl_->outbox.emplace_back();
+  out.to = to;
   const uint64_t length = message.size();
   out.first.assign(reinterpret_cast<const char*>(&length), sizeof length);
   if (message.size() <= short_bytes) {
@@ -156,12 +165,16 @@ void Mailbox::post(int to, std::string message) {
   for (size_t at = 0; at < out.rest.size(); at += chunk_bytes) {
     impl_->start_send(out.rest, at, std::min(chunk_bytes, out.rest.size() - at), to, out);
   }
+  if (impl_->bell == nullptr) return;
+  impl_->unheard.insert(to);
+  ring_again();
 }
 
 std::optional<World::Mail> Mailbox::poll() {
   impl_->reclaim();
   impl_->match();
   impl_->collect();
+  ring_again();
   if (impl_->ready.empty()) return std::nullopt;
   World::Mail mail = std::move(impl_->ready.front());
   impl_->ready.pop_front();
@@ -170,6 +183,20 @@ std::optional<World::Mail> Mailbox::poll() {
 
 bool Mailbox::sent() const {
   return impl_->outbox.empty();
+}
+
+bool Mailbox::quiet() const {
+  return sent() && impl_->arriving.empty() && impl_->ready.empty() &&
+         std::none_of(impl_->partials.begin(), impl_->partials.end(),
+                      [](const Partial& partial) { return partial.begun; });
+}
+
+void Mailbox::ring_again() {
+  if (impl_->unheard.empty()) return;
+  impl_->reclaim();
+  for (const int to : impl_->unheard) impl_->bell->ring(to);
+  impl_->unheard.clear();
+  for (const Outgoing& out : impl_->outbox) impl_->unheard.insert(out.to);
 }
 
 }  // namespace dure

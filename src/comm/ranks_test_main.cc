@@ -1,5 +1,6 @@
 // What needs several ranks: run under mpirun, every rank runs the same tests in the same order.
-// Arguments: --tp N --pp N --dp N, then gtest's. A failed check on one rank fails the run.
+// Arguments: --tp N --pp N --dp N --bells 1, then gtest's. A failed check on one rank fails the
+// run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 
 #include "base/error.h"
 #include "comm/communicator.h"
+#include "comm/test_bells.h"
 
 namespace dure {
 namespace {
@@ -261,15 +263,18 @@ TEST(Ranks, ALayoutOfAnotherSizeIsRefused) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  int bells = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
     (flag == "--tp"   ? dure::layout.tp
      : flag == "--pp" ? dure::layout.pp
-                      : dure::layout.dp) = std::atoi(argv[i + 1]);
+     : flag == "--dp" ? dure::layout.dp
+                      : bells) = std::atoi(argv[i + 1]);
   }
   const auto world = dure::World::start();
   dure::world = world.get();
   world->set_layout(dure::layout, std::chrono::seconds(60));
+  if (bells != 0 && !dure::use_test_bells(*world, true)) world->abort(1);
   if (world->rank() != 0) {  // one rank tells the story, failures are told by all
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
     struct OnlyFailures : testing::EmptyTestEventListener {

@@ -44,8 +44,10 @@ struct Outgoing {
 struct Transport::Impl {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
+  int ranks_here = 1;
   std::chrono::duration<double> deadline{30.0};
   WaitPolicy policy;
+  std::function<void()> after_look = [] {};
   CommCounters counters;
   std::deque<Outgoing> outbox;
   std::vector<Packed> spare;
@@ -174,6 +176,7 @@ struct Transport::Impl {
       check_mpi(MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &done,
                              ready.data(), statuses.data()),
                 "MPI_Testsome");
+      after_look();
       if (done == MPI_UNDEFINED) break;  // nothing is left to wait for
       for (int i = 0; i < done; ++i) {
         const auto index = static_cast<size_t>(ready[static_cast<size_t>(i)]);
@@ -197,15 +200,22 @@ Transport::Transport() : impl_(std::make_unique<Impl>()) {
   check_mpi(
       MPI_Comm_split_type(impl_->comm, MPI_COMM_TYPE_SHARED, impl_->rank, MPI_INFO_NULL, &host),
       "MPI_Comm_split_type");
-  int ranks_here = 1;
-  check_mpi(MPI_Comm_size(host, &ranks_here), "MPI_Comm_size");
+  check_mpi(MPI_Comm_size(host, &impl_->ranks_here), "MPI_Comm_size");
   check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
-  impl_->policy = step_wait_policy(ranks_here > available_cores());
+  impl_->policy = step_wait_policy(impl_->ranks_here > available_cores());
 }
 
 // Messages still on their way keep their memory: MPI may touch it until the process ends.
 Transport::~Transport() {
   if (impl_->broken || !impl_->outbox.empty()) (void)impl_.release();
+}
+
+int Transport::ranks_here() const {
+  return impl_->ranks_here;
+}
+
+void Transport::after_each_look(std::function<void()> call) {
+  impl_->after_look = std::move(call);
 }
 
 void Transport::set_deadline(std::chrono::duration<double> deadline) {
@@ -252,11 +262,16 @@ void Transport::send_copy(int channel, OpHeader header, const Send& send) {
   impl_->outbox.push_back(std::move(out));
 }
 
+bool Transport::sent() {
+  impl_->reclaim();
+  return impl_->outbox.empty();
+}
+
 bool Transport::flush() {
   Backoff backoff(impl_->policy);
   for (;;) {
-    impl_->reclaim();
-    if (impl_->outbox.empty()) return true;
+    if (sent()) return true;
+    impl_->after_look();
     backoff.pause();
     if (backoff.waited() > impl_->deadline) return false;
   }

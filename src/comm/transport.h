@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -30,7 +31,11 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
+  int ranks_here() const;  // of the world, on this host
+
   void set_deadline(std::chrono::duration<double> deadline);
+  // Called after every look while waiting.
+  void after_each_look(std::function<void()> call);
 
   // Carries out all the sends and receives, none to itself, at most one each per peer. `channel`
   // keeps groups apart: between two ranks messages of one channel arrive in order. The header's
@@ -43,7 +48,9 @@ class Transport {
   // Returns at once; the data is copied.
   void send_copy(int channel, OpHeader header, const Send& send);
 
-  // Waits until everything sent is out; false past the deadline.
+  // Whether everything sent is out.
+  bool sent();
+  // Waits until it is; false past the deadline.
   bool flush();
 
   const CommCounters& counters() const;

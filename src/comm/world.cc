@@ -3,11 +3,13 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.h"
 #include "comm/backoff.h"
 #include "comm/communicator.h"
+#include "comm/doorbell.h"
 #include "comm/group_communicator.h"
 #include "comm/mailbox.h"
 #include "comm/mpi_call.h"
@@ -18,6 +20,17 @@ namespace {
 constexpr int tp_channel = 1;
 constexpr int stage_channel = 2;
 constexpr int transfer_channel = 3;
+
+// A probe that answers "nothing" may still have taken something in, for the next to find, and MPI
+// tends to some of its sources at every eighth call only.
+constexpr int looks_before_sleep = 16;
+
+bool all_agree(bool yes) {
+  int all = yes ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD),
+            "MPI_Allreduce");
+  return all == 1;
+}
 
 class MpiWorld final : public World {
  public:
@@ -90,11 +103,43 @@ class MpiWorld final : public World {
 
   std::optional<Mail> poll_mail() override { return mailbox_.poll(); }
 
+  bool use_doorbells(const std::filesystem::path& folder,
+                     std::chrono::duration<double> longest_sleep) override {
+    DURE_CHECK(!bell_);
+    std::unique_ptr<Doorbell> bell;
+    if (transport_.ranks_here() == size_) {
+      try {
+        bell = std::make_unique<Doorbell>(folder, rank_);
+      } catch (const Error&) {
+        // Not worth a word: without bells, ranks that wait cost more, and that is all.
+      }
+    }
+    if (!all_agree(bell != nullptr) || !all_agree(bell->connect(size_))) return false;
+    bell_ = std::move(bell);
+    longest_sleep_ = longest_sleep;
+    mailbox_.use(*bell_);
+    transport_.after_each_look([this] { mailbox_.ring_again(); });
+    return true;
+  }
+
+  // No wake-up is lost: whoever has mail rings after it is out, and whoever sleeps has looked
+  // for mail, often enough, since the bell last rang.
   std::optional<Mail> wait_mail(int descriptor, std::chrono::duration<double> timeout) override {
+    const auto start = Backoff::Clock::now();
     Backoff backoff(idle_wait_policy());
+    int looks = 0;  // in vain, since the bell last rang
     for (;;) {
+      if (bell_ && bell_->answer()) {
+        backoff = Backoff(idle_wait_policy());
+        looks = 0;
+      }
       if (auto mail = mailbox_.poll()) return mail;
-      if (backoff.pause(descriptor) || backoff.waited() > timeout) return mailbox_.poll();
+      const std::chrono::duration<double> left = timeout - (Backoff::Clock::now() - start);
+      if (left.count() <= 0) return std::nullopt;
+      const bool readable = ++looks > looks_before_sleep && backoff.naps() && may_sleep()
+                                ? bell_->sleep(descriptor, std::min(left, longest_sleep_))
+                                : backoff.pause(descriptor);
+      if (readable) return mailbox_.poll();
     }
   }
 
@@ -122,6 +167,9 @@ class MpiWorld final : public World {
   }
 
  private:
+  // While messages are under way, other ranks may need this one to look after them.
+  bool may_sleep() { return bell_ && mailbox_.quiet() && transport_.sent(); }
+
   void check_peer(int peer) const { DURE_CHECK(peer >= 0 && peer < size_ && peer != rank_); }
 
   OpHeader transfer(std::vector<uint64_t>& numbers, int peer, std::string_view what) {
@@ -136,6 +184,8 @@ class MpiWorld final : public World {
   int rank_ = 0;
   int size_ = 1;
   uint64_t step_ = 0;
+  std::unique_ptr<Doorbell> bell_;  // null: not all ranks have one
+  std::chrono::duration<double> longest_sleep_{0};
   Transport transport_;
   Mailbox mailbox_;
   std::unique_ptr<GroupCommunicator> tp_;

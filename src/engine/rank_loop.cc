@@ -24,6 +24,9 @@ namespace {
 
 using std::chrono::duration;
 
+// Nothing but mail and the front make an idle rank act.
+constexpr std::chrono::minutes long_rest{1};
+
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
@@ -41,9 +44,11 @@ void add_to(std::vector<T>& sum, const std::vector<T>& more) {
 class RankLoop {
  public:
   RankLoop(World& world, const std::filesystem::path& front) : world_(world) {
-    if (!is_first()) return;
-    front_ = connect_to(front);
-    watch_.emplace(front_.get());
+    if (is_first()) {
+      front_ = connect_to(front);
+      watch_.emplace(front_.get());
+    }
+    world_.use_doorbells(front.parent_path());
   }
 
   void run() {
@@ -51,7 +56,7 @@ class RankLoop {
     while (!(stopping_ && steps_.empty() && !(collector_ && collector_->pending()))) {
       take_orders_and_mail();
       if (steps_.empty()) {
-        if (!stopping_ || (collector_ && collector_->pending())) rest(duration<double>(1.0));
+        if (!stopping_ || (collector_ && collector_->pending())) rest(long_rest);
         continue;
       }
       const Step step = std::move(steps_.front());
@@ -181,7 +186,7 @@ class RankLoop {
   StartGroup await_start() {
     while (!start_) {
       take_orders_and_mail();
-      if (!start_) rest(duration<double>(1.0));
+      if (!start_) rest(long_rest);
     }
     return *start_;
   }
