@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "group/descriptor_limit.h"
 #include "group/rank_processes.h"
 #include "protocol/frame_socket.h"
 
@@ -265,6 +266,7 @@ class RunningGroup final : public Group {
 
 std::unique_ptr<Group> Group::launch(const GroupOptions& options, Events events) {
   check_layout(options.start.layout);
+  ensure_descriptors_for(options.hosts_file.empty() ? options.start.layout.world() : 1);
   return std::make_unique<RunningGroup>(options, std::move(events));
 }
 

@@ -100,7 +100,10 @@ void RankOutput::take_banner_line(std::string_view line) {
     if (!status) status = number_after(line, "with errorcode");
     if (status) death_->status = status;
   }
-  keep(banner_lines_, std::string(line));
+  // What precedes the banner about a death, which may be lost in mpirun's haste, tells nothing.
+  const bool empty_words = line.starts_with("Primary job  terminated normally") ||
+                           line.starts_with("a non-zero exit code. Per user-direction");
+  if (!empty_words) keep(banner_lines_, std::string(line));
 }
 
 RankDeath& RankOutput::death_of(int rank) {
@@ -109,8 +112,9 @@ RankDeath& RankOutput::death_of(int rank) {
 }
 
 std::string RankOutput::last_words() const {
-  const auto& lines = rank_lines_.empty() ? banner_lines_ : rank_lines_;
-  return fmt::format("{}", fmt::join(lines, "\n"));
+  // Once read, a banner about a death has no more to say than death().
+  const bool ranks_only = death_ || !rank_lines_.empty();
+  return fmt::format("{}", fmt::join(ranks_only ? rank_lines_ : banner_lines_, " / "));
 }
 
 }  // namespace dure

@@ -27,7 +27,8 @@ class RankOutput {
   void end();                         // a last line without its line break
 
   const std::optional<RankDeath>& death() const { return death_; }
-  // The last few lines of the ranks, or of mpirun if the ranks said nothing.
+  // The last few lines of the ranks, or of mpirun if it told of no death and no rank said anything;
+  // in one line, "a / b", since it goes into messages.
   std::string last_words() const;
 
  private:

@@ -42,7 +42,7 @@ TEST(RankOutput, NamesTheKilledRankAndKeepsBannersBack) {
     ASSERT_TRUE(result.death);
     EXPECT_EQ(result.death->rank, 11);
     EXPECT_EQ(result.death->signal, 9);
-    EXPECT_EQ(result.last_words, "rank 2: hello from 2\nrank 1: hello from 1");
+    EXPECT_EQ(result.last_words, "rank 2: hello from 2 / rank 1: hello from 1");
   }
 }
 
@@ -94,12 +94,26 @@ TEST(RankOutput, TheFirstDeathIsTheOneThatCounts) {
 TEST(RankOutput, ErrorsOfRanksAreKeptForTheReportOnly) {
   const Result result = read("[1,3]<stderr>:rank 3: error: no such file\n[1,0]<stderr>:warm\n");
   EXPECT_EQ(result.forwarded, "rank 0: warm\n");
-  EXPECT_EQ(result.last_words, "rank 3: error: no such file\nrank 0: warm");
+  EXPECT_EQ(result.last_words, "rank 3: error: no such file / rank 0: warm");
+}
+
+TEST(RankOutput, AHalfOfABannerIsNotPassedOn) {
+  EXPECT_EQ(read(killed.substr(0, killed.find("mpirun")).substr(killed.find("----"))).last_words,
+            "");
+}
+
+TEST(RankOutput, ABannerAboutADeathIsNotRepeated) {
+  const std::string_view banner = killed.substr(killed.find("-----"));
+  for (size_t piece : {1u, 10000u}) {
+    const Result result = read(banner, piece);
+    ASSERT_TRUE(result.death);
+    EXPECT_EQ(result.last_words, "");
+  }
 }
 
 TEST(RankOutput, MpirunSpeaksWhenNoRankDid) {
-  EXPECT_EQ(read("There are not enough slots\n----------------\n").last_words,
-            "There are not enough slots");
+  EXPECT_EQ(read("There are not enough slots\n----------------\nfor 8\n").last_words,
+            "There are not enough slots / for 8");
 }
 
 TEST(RankOutput, ALineWithoutEndTakesNoMemory) {

@@ -114,7 +114,7 @@ GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) 
   GroupFailed failed;
   failed.code = static_cast<uint8_t>(ErrorCode::failed);
   const std::string words = lines_.last_words();
-  const std::string said = words.empty() ? "" : ", after these lines:\n" + words;
+  const std::string said = words.empty() ? "" : ", having said: " + words;
   if (const auto& death = lines_.death()) {
     failed.rank = death->rank;
     const std::string name = rank_name(death->rank, ready);
@@ -129,6 +129,7 @@ GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) 
     }
     return failed;
   }
+  failed.hint = "check that `mpirun -n 1 true` works here";
   const int status = status_.value_or(0);
   if (WIFSIGNALED(status)) {
     failed.message =
