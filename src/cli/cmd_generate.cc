@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/run_flags.h"
+#include "cli/terminal.h"
 #include "model/load_spec.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -74,6 +75,11 @@ std::vector<int32_t> prompt_of(const Options& options, const ModelSpec& spec,
   return ids;
 }
 
+[[noreturn]] void throw_not_numbers() {
+  throw Error(ErrorCode::failed, "the model's logits are not numbers",
+              "the weights may be damaged, or overflow: `dure verify` compares them with a record");
+}
+
 class Generation {
  public:
   Generation(const Options& options, const ModelSpec& spec,
@@ -96,7 +102,7 @@ class Generation {
     }
     const auto first = Clock::now();
     while (true) {
-      if (token < 0) throw Error(ErrorCode::failed, "the model's logits are not numbers");
+      if (token < 0) throw_not_numbers();
       result->ids.push_back(token);
       const auto& eos = spec_.eos_ids;
       if (std::find(eos.begin(), eos.end(), token) != eos.end()) {
@@ -185,8 +191,9 @@ int run(const Options& options) {
   } else {
     if (!tokenizer) fmt::print("{}", fmt::join(result.ids, ","));
     fmt::print("\n");
-    fmt::print(stderr, "{} tokens, first after {:.3f} s, then {:.0f} tokens/s ({})\n",
-               result.ids.size(), result.first_token_s, rate, result.finish_reason);
+    dure::say(stderr,
+              fmt::format("{} tokens, first after {:.3f} s, then {:.0f} tokens/s ({})\n",
+                          result.ids.size(), result.first_token_s, rate, result.finish_reason));
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <cmath>
+#include <csignal>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "cli/serve_report.h"
 #include "cli/serve_setup.h"
 #include "cli/stop_signals.h"
+#include "cli/terminal.h"
 #include "server/api.h"
 #include "server/api_errors.h"
 
@@ -68,25 +70,21 @@ std::string url_of(const HttpOptions& options, uint16_t port) {
                                              : fmt::format("http://[{}]:{}", host, port);
 }
 
-void say(const std::string& text) {
-  fmt::print("{}", text);
-  std::fflush(stdout);
-}
-
 int run(const ServeFlags& flags) {
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of our log may go; the server stays
   ServeSetup setup = prepare(flags);
   LoadingBar bar;
   setup.engine.on_progress = [&](const LoadProgress& progress) { bar.show(progress); };
   setup.engine.on_death = [&](const Error& why) {
     bar.clear();
-    fmt::print(stderr, "warning: the group of ranks died: {}\n", why.message());
+    say(stderr, fmt::format("warning: the group of ranks died: {}\n", visible(why.message())));
   };
 
   std::atomic<const ApiContext*> live{nullptr};
   // Listening comes first: a port in use must not cost the time to load a model.
   HttpServer http(setup.http, handler_of(live));
   WorkerPool workers(worker_threads(), static_cast<size_t>(flags.max_requests));
-  say(planned_report(setup));
+  say(stdout, planned_report(setup));
   EngineLoop engine(setup.engine, setup.model.tokenizer, [&](Group::Events events) {
     return Group::launch(setup.group, std::move(events));
   });
@@ -98,8 +96,8 @@ int run(const ServeFlags& flags) {
     told_to_stop = true;
     http.stop_accepting();
     if (count > 1) return engine.stop_now();
-    fmt::print(stderr, "stopping: requests under way may take {:.0f} s more\n",
-               flags.drain_timeout_s);
+    say(stderr, fmt::format("stopping: requests under way may take {:.0f} s more\n",
+                            flags.drain_timeout_s));
     engine.drain(milliseconds_of(flags.drain_timeout_s));
   });
   const auto shut = [&] {
@@ -110,9 +108,9 @@ int run(const ServeFlags& flags) {
   try {
     const GroupReady ready = engine.wait_ready();
     bar.clear();
-    say(running_report(ready));
-    say(fmt::format("ready: {}/v1 (model {})\n", url_of(setup.http, http.port()),
-                    setup.model.names.front()));
+    say(stdout, running_report(ready));
+    say(stdout, fmt::format("ready: {}/v1 (model {})\n", url_of(setup.http, http.port()),
+                            setup.model.names.front()));
   } catch (const Error&) {
     bar.clear();
     shut();

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <new>
+#include <string>
+#include <system_error>
 
 #include "base/closest.h"
 #include "cli/terminal.h"
@@ -62,6 +65,33 @@ int parse_and_run(int argc, const char* const* argv) {
   return runs.at(app.get_subcommands().front())();
 }
 
+// An exception of a library: mostly the system refuses something, such as memory or a thread.
+Error out_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return {ErrorCode::failed, "no memory left for this process",
+            "free memory on this machine, or raise its limit (`ulimit -v`)"};
+  }
+  if (dynamic_cast<const std::system_error*>(&error) != nullptr) {
+    return {ErrorCode::failed, fmt::format("the system refused: {}", error.what()),
+            "a limit of this machine may be reached: memory, processes (`ulimit -u`), disk"};
+  }
+  return {ErrorCode::failed, error.what(), "this is a bug of Dure: please report the command"};
+}
+
+std::string error_text(const Error& error, bool colour) {
+  std::string hint = error.hint();
+  if (hint.empty() && error.code() == ErrorCode::bad_input) {
+    hint = "correct the input named above; `dure --help` lists what each command takes";
+  }
+  const char* plain = colour ? "\033[0m" : "";
+  std::string text =
+      fmt::format("{}error:{} {}\n", colour ? "\033[1;31m" : "", plain, visible(error.message()));
+  if (!hint.empty()) {
+    text += fmt::format("{}hint:{} {}\n", colour ? "\033[1;36m" : "", plain, visible(hint));
+  }
+  return text;
+}
+
 }  // namespace
 
 RegisterCommand::RegisterCommand(Command command) {
@@ -90,15 +120,7 @@ int exit_status_of(ErrorCode code) {
 }
 
 void print_error(const Error& error) {
-  const bool colour = uses_colour(stderr);
-  fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "",
-             error.message());
-  std::string hint = error.hint();
-  if (hint.empty() && error.code() == ErrorCode::bad_input) {
-    hint = "correct the input named above; `dure --help` lists what each command takes";
-  }
-  if (hint.empty()) return;
-  fmt::print(stderr, "{}hint:{} {}\n", colour ? "\033[1;36m" : "", colour ? "\033[0m" : "", hint);
+  say(stderr, error_text(error, uses_colour(stderr)));
 }
 
 int run_command_line(int argc, const char* const* argv) {
@@ -111,7 +133,7 @@ int run_command_line(int argc, const char* const* argv) {
     return exit_status_of(error.code());
   } catch (const std::exception& error) {
     std::fflush(stdout);
-    print_error(Error(ErrorCode::failed, error.what()));
+    print_error(out_of(error));
     return exit_status_of(ErrorCode::failed);
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

@@ -1,8 +1,11 @@
 #include "cli/command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -68,6 +71,26 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
   expect_refused(dure({"fit", data("models/llama"), "--gpu", "h101"}), "unknown GPU");
   expect_refused(dure({"fit", data("models/llama"), "--gpu", "h100", "--weights", "fp7"}), "fp7");
   expect_refused(dure({"fit", data("models/llama"), "--gpu", "h100", "--context", "1e9"}), "1e9");
+}
+
+TEST(CommandLine, ShowsControlCharactersOfNamesInsteadOfObeyingThem) {
+  const Outcome outcome = dure({"inspect", "no\nsuch\033[31m\xC2\x9B model é"});
+  expect_refused(outcome, "control characters");
+  EXPECT_THAT(outcome.err, HasSubstr("no\\nsuch\\x1b[31m\\x9b model é"));
+}
+
+TEST(CommandLine, StandsAStandardErrorThatCannotBeWritten) {
+  const int kept = dup(STDERR_FILENO);
+  const int full = open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  std::fflush(stderr);
+  dup2(full, STDERR_FILENO);
+  const char* const argv[] = {"dure", "inspect", "nowhere"};
+  const int status = run_command_line(3, argv);
+  dup2(kept, STDERR_FILENO);
+  close(full);
+  close(kept);
+  EXPECT_EQ(status, 2);
 }
 
 TEST(CommandLine, ColoursNothingThatIsNotATerminal) {

@@ -18,16 +18,15 @@ Progress::Progress(std::string what)
       start_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) say(stderr, "\r\033[K");
 }
 
 void Progress::show(int64_t bytes_done, int64_t bytes_total) {
   if (!visible_ || bytes_total <= 0) return;
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-  fmt::print(
-      stderr, "\r{}\033[K",
-      progress_line(what_, bytes_done, bytes_total, elapsed.count(), terminal_columns(stderr) - 1));
-  std::fflush(stderr);
+  const int columns = terminal_columns(stderr) - 1;
+  say(stderr, fmt::format("\r{}\033[K",
+                          progress_line(what_, bytes_done, bytes_total, elapsed.count(), columns)));
   drawn_ = true;
 }
 
