@@ -130,6 +130,11 @@ class Builder : public Json::json_sax_t {
 Json parse_json(std::string_view text, std::string_view what, const JsonLimits& limits) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   Builder builder(text, what, limits);
+  // The lexer takes a zero byte for the end and would not see what follows.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    throw_bad_input(fmt::format("{}: a zero byte at byte {}", what, zero + 1),
+                    "JSON is text; inside a string, write \\u0000");
+  }
   Json::sax_parse(text.begin(), text.end(), &builder);
   return builder.take();
 }

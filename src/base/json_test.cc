@@ -38,6 +38,8 @@ TEST(Json, RefusesWhatIsNotJsonNamingTheLine) {
 
 TEST(Json, RefusesDuplicateKeysAndDeepNesting) {
   EXPECT_THAT(refusal(R"({"n":32,"m":{"n":1},"n":64})"), HasSubstr("\"n\" appears twice"));
+  EXPECT_THAT(refusal(std::string("{}\0{\"n\":1}", 10)), HasSubstr("zero byte at byte 3"));
+  EXPECT_THAT(refusal(std::string("{}\0", 3)), HasSubstr("zero byte"));
   EXPECT_THAT(refusal(std::string(20000, '[')), HasSubstr("nested deeper"));
   JsonLimits lax;
   lax.allow_duplicate_keys = true;

@@ -40,6 +40,10 @@ Json special_tokens_of(const fs::path& folder, const Json& config) {
 
 std::string read_text(const fs::path& path) {
   constexpr size_t largest = size_t{4} << 20;
+  // A pipe would be waited for.
+  if (!fs::is_regular_file(path)) {
+    throw_bad_input(fmt::format("{}: not a regular file", path.string()));
+  }
   std::ifstream file(path, std::ios::binary);
   std::string text;
   char buffer[1 << 16];
@@ -112,7 +116,11 @@ Sources find_sources(const fs::path& folder, const Json& config) {
 
 std::shared_ptr<const ChatTemplate> ChatTemplate::load(const fs::path& folder) {
   const fs::path path = folder / "tokenizer_config.json";
-  const Json config = fs::exists(path) ? read_json_file(path) : Json();
+  const Json config = fs::exists(path) ? read_json_file(path) : Json::object();
+  if (!config.is_object()) {
+    throw_bad_input(fmt::format("{}: not a JSON object", path.string()),
+                    "the file is damaged: download it again");
+  }
   const Sources sources = find_sources(folder, config);
   return make(sources.plain, sources.with_tools, special_tokens_of(folder, config), sources.what);
 }

@@ -2,8 +2,11 @@
 // messages.
 #include "text/chat_template.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -131,6 +134,19 @@ TEST(ChatTemplate, PicksTheToolTemplateOnlyForRequestsWithTools) {
   EXPECT_EQ(chat->render({.messages = &messages}), "<s>plain");
   EXPECT_EQ(chat->render({.messages = &messages, .tools = &none}), "<s>plain");
   EXPECT_EQ(chat->render({.messages = &messages, .tools = &tools}), "with 1");
+  fs::remove_all(folder);
+}
+
+TEST(ChatTemplate, WaitsForNoPipeInPlaceOfAFile) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("dure-template-{}", getpid());
+  fs::create_directories(folder);
+  ASSERT_EQ(mkfifo((folder / "chat_template.jinja").c_str(), 0600), 0);
+  EXPECT_THAT(error_of([&] { ChatTemplate::load(folder); }).message(),
+              HasSubstr("chat_template.jinja: not a regular file"));
+  fs::remove(folder / "chat_template.jinja");
+  std::ofstream(folder / "tokenizer_config.json") << "[]";
+  EXPECT_THAT(error_of([&] { ChatTemplate::load(folder); }).message(),
+              HasSubstr("tokenizer_config.json: not a JSON object"));
   fs::remove_all(folder);
 }
 

@@ -16,6 +16,11 @@ constexpr size_t max_file = size_t{512} << 20;  // bytes
 constexpr size_t max_text = size_t{1} << 30;    // bytes, also after normalisation
 
 std::string read_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  // A pipe would be waited for, a device never ends.
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    throw_bad_input(fmt::format("{}: not a regular file", path.string()),
+                    "A checkpoint folder needs its tokenizer.json.");
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const auto size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
   if (size < 0)

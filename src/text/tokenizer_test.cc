@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -152,6 +155,26 @@ TEST(TokenizerFile, MayBeCutAnywhereAndIsRefused) {
   const std::string text = small_file().dump();
   for (size_t size = 0; size < text.size(); ++size)
     EXPECT_NE(refusal_of_text(text.substr(0, size)), "accepted") << size;
+}
+
+TEST(TokenizerFile, IsAFileAndNothingElse) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("dure-tokenizer-{}", getpid());
+  const fs::path file = folder / "tokenizer.json";
+  const auto refusal = [&] {
+    try {
+      Tokenizer::load(folder);
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string("accepted");
+  };
+  fs::create_directories(file);
+  EXPECT_THAT(refusal(), ::testing::EndsWith("tokenizer.json: not a regular file"));
+  fs::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);  // nobody ever writes to it
+  EXPECT_THAT(refusal(), ::testing::EndsWith("tokenizer.json: not a regular file"));
+  fs::remove_all(folder);
 }
 
 TEST(TokenizerFile, RefusesIdsThatAreWrongOrBelongToTwoTokens) {
