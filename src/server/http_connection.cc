@@ -51,6 +51,14 @@ bool has_hung_up(asio::ip::tcp::socket& socket) {
   return info.tcpi_state != TCP_ESTABLISHED;
 }
 
+// With any other coding the parser would take the body for none, and its bytes for a next request.
+bool body_is_framed(const http::request_header<>& header) {
+  const auto codings = header.equal_range(http::field::transfer_encoding);
+  if (codings.first == codings.second) return true;
+  return std::next(codings.first) == codings.second &&
+         beast::iequals(codings.first->value(), "chunked");
+}
+
 class Connection {
  public:
   Connection(asio::ip::tcp::socket socket, std::shared_ptr<ConnectionContext> context)
@@ -87,6 +95,12 @@ class Connection {
     error_code error;
     stream_.expires_after(context_->options.header_timeout);
     co_await http::async_read_header(stream_, buffer_, parser, into(error));
+    if (!error && !body_is_framed(parser.get())) {
+      const ApiError answer = {
+          .status = 400, .message = "not a valid HTTP request: a Transfer-Encoding not chunked"};
+      co_await give_up_with(answer);
+      co_return std::nullopt;
+    }
     if (!error) {
       stream_.expires_after(context_->options.body_timeout);
       if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
@@ -115,6 +129,10 @@ class Connection {
     } else {
       co_return;
     }
+    co_await give_up_with(answer);
+  }
+
+  asio::awaitable<void> give_up_with(const ApiError& answer) {
     const HttpResponse response = error_response(answer);
     co_await write(response_head(response, false) + response.body);
     co_await linger();

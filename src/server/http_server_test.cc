@@ -81,7 +81,10 @@ TEST(HttpServer, RefusesWhatIsNotHttpInTheShapeOfOpenAi) {
         "GET / HTTP/1.1\r\nbad header\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
         "POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
-        "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n"}) {
+        "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n"}) {
     TestClient client(server.port());
     client.send(bytes);
     const std::optional<TestResponse> response = client.read_response();

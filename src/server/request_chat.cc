@@ -79,6 +79,13 @@ Conversation read_conversation(Fields& fields) {
   const Json* arguments = fields.find("chat_template_kwargs");
   if (arguments != nullptr) {
     if (!arguments->is_object()) fields.fail("chat_template_kwargs", "must be an object");
+    for (const char* name : {"messages", "tools", "documents", "add_generation_prompt",
+                             "continue_final_message", "chat_template", "tokenize"}) {
+      if (arguments->contains(name)) {
+        fields.fail("chat_template_kwargs",
+                    fmt::format("must not hold {}, which is a field of the request itself", name));
+      }
+    }
     made.template_arguments = std::make_shared<const Json>(*arguments);
   }
   return made;

@@ -42,6 +42,11 @@ CompletionCall parse_completion_call(std::string_view body, const ServedModel& m
   Fields fields(json, "");
   CompletionCall call;
   call.generation = read_generation(fields, model);
+  // Chats say logprobs: true. Here 0 asks for something, too: the logprob of each token itself.
+  const Json* logprobs = fields.find("logprobs");
+  if (logprobs != nullptr && logprobs->is_number()) {
+    fields.fail("logprobs", "is not supported by this server");
+  }
   call.generation.default_max_tokens = completion_default_max_tokens;
   call.prompts = read_prompts(fields, model.vocab);
   call.add_special = fields.boolean("add_special_tokens").value_or(true);
@@ -57,6 +62,9 @@ TokenizeCall parse_tokenize_call(std::string_view body, const ServedModel& model
   Fields fields(json, "");
   read_model(fields, model);
   TokenizeCall call;
+  if (fields.find("prompt") != nullptr && fields.find("messages") != nullptr) {
+    fields.fail("messages", "and prompt cannot both be given");
+  }
   if (const std::optional<std::string> prompt = fields.text("prompt")) {
     call.input = *prompt;
     call.add_special = fields.boolean("add_special_tokens").value_or(true);

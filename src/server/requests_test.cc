@@ -98,6 +98,8 @@ TEST(ChatRequest, RefusesEveryWrongValueNamingTheField) {
       {R"("min_tokens":4)", "min_tokens"},
       {R"("echo":true)", "echo"},
       {R"("chat_template_kwargs":[1])", "chat_template_kwargs"},
+      {R"("chat_template_kwargs":{"messages":[]})", "chat_template_kwargs"},
+      {R"("chat_template_kwargs":{"tools":[{}]})", "chat_template_kwargs"},
       {R"("add_generation_prompt":true,"continue_final_message":true)", "continue_final_message"},
       {R"("model":7)", "model"},
       {R"("model":"other")", "model"},
@@ -230,6 +232,7 @@ TEST(CompletionRequest, RefusesWrongPromptsAndWhatItDoesNotDo) {
       {R"({"prompt":"a","echo":true})", "echo"},
       {R"({"prompt":"a","suffix":"b"})", "suffix"},
       {R"({"prompt":"a","logprobs":5})", "logprobs"},
+      {R"({"prompt":"a","logprobs":0})", "logprobs"},
       {R"({"prompt":"a","messages":[]})", "messages"},
   };
   for (const auto& [body, expected] : cases) {
@@ -252,6 +255,9 @@ TEST(TokenizeRequest, TakesTextOrMessages) {
   EXPECT_EQ(std::get<std::string>(parse_tokenize_call(R"({"prompt":"a"})", model()).input), "a");
   EXPECT_NO_THROW(parse_tokenize_call(R"({"messages":[{"role":"user","content":"a"}]})", model()));
   EXPECT_THROW(parse_tokenize_call("{}", model()), Error);
+  EXPECT_THROW(
+      parse_tokenize_call(R"({"prompt":"a","messages":[{"role":"user","content":"a"}]})", model()),
+      Error);
   EXPECT_THAT(parse_detokenize_call(R"({"tokens":[1,2]})", model()), ElementsAre(1, 2));
   EXPECT_THROW(parse_detokenize_call(R"({"tokens":[5000]})", model()), Error);
   EXPECT_THROW(parse_detokenize_call("{}", model()), Error);
