@@ -164,9 +164,11 @@ class RunningGroup final : public Group {
     } else if (end_by_) {
       fail(Error(ErrorCode::failed, "rank 0 closed its socket but did not end"));
     } else {
+      const std::string words = processes_->last_words();
       fail(
           Error(ErrorCode::failed,
-                fmt::format("the ranks did not start within {} s", connect_limit.count()),
+                fmt::format("the ranks did not start within {} s{}{}", connect_limit.count(),
+                            words.empty() ? "" : ", having said: ", words),
                 options_.hosts_file.empty()
                     ? "the machine may be overloaded"
                     : "check that `ssh` to every host of the hosts file works without a password"));

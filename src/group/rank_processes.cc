@@ -9,20 +9,23 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
 #include "group/child_process.h"
 #include "group/launch_command.h"
+#include "group/shared_room.h"
 #include "protocol/frame_socket.h"
 
 namespace dure {
 namespace {
 
-// In memory if possible: MPI's shared segments lie in it.
-std::filesystem::path base_folder() {
-  if (access("/dev/shm", W_OK | X_OK) == 0) return "/dev/shm";
-  return std::filesystem::temp_directory_path();
+std::filesystem::path base_folder(const GroupOptions& options) {
+  const int ranks = options.hosts_file.empty() ? options.start.layout.world() : 0;
+  const char* named = std::getenv("TMPDIR");
+  const std::filesystem::path other = named != nullptr && *named != '\0' ? named : "/tmp";
+  return choose_room({look_at("/dev/shm"), look_at(other)}, ranks);
 }
 
 void write_to_stderr(std::string_view line) {
@@ -50,7 +53,9 @@ std::string by_signal(int signal) {
 }  // namespace
 
 RankProcesses::RankProcesses(const GroupOptions& options)
-    : all_here_(options.hosts_file.empty()), folder_(base_folder()), lines_(write_to_stderr) {
+    : all_here_(options.hosts_file.empty()),
+      folder_(base_folder(options)),
+      lines_(write_to_stderr) {
   const std::filesystem::path socket = folder_.path() / "front";
   SpawnOptions spawning;
   spawning.command = launch_command(options, folder_.path(), socket);

@@ -23,6 +23,7 @@ class RankProcesses {
   int ended() const { return ended_.get(); }                 // readable: mpirun has ended
 
   void read_output();
+  std::string last_words() const { return lines_.last_words(); }
   // Ends all of them, now. After it, how_it_ended tells.
   void end();
   // Whether mpirun ended by itself, with status 0.
