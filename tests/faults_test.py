@@ -45,7 +45,9 @@ def test_a_killed_rank_fails_its_requests_at_once_and_the_group_comes_back():
             assert not asking.is_alive()
             status, body, _ = answers[-1]
             assert status == 503, body
-            assert body["error"]["message"]
+            assert f"rank {victim} " in body["error"]["message"], body
+            assert "Killed" in body["error"]["message"], body
+            assert "mpirun" not in body["error"]["message"], body
             assert time.monotonic() - killed < 5.0  # the bound that operators were promised
             wait_for(server.healthy, 60, "the group is back")
             assert not any(alive(rank) for rank in ranks)
@@ -113,6 +115,18 @@ def test_a_frozen_rank_is_found_by_the_deadline():
         assert status == 503
         wait_for(server.healthy, 60, "the group is back")
     assert "rank 1" in server.output and "step" in server.output
+
+
+def test_a_server_outlives_the_reader_of_its_log():
+    with serving("--tp", "2") as server:
+        server.process.stdout.close()
+        server.process.stdout = None
+        ranks = server.ranks()
+        os.kill(ranks[1], signal.SIGKILL)  # which it warns of
+        wait_for(lambda: not any(alive(rank) for rank in ranks), 30, "the group has ended")
+        wait_for(server.healthy, 60, "the group is back")
+        answer = server.post("/v1/chat/completions", BODY)[1]
+        assert answer["choices"][0]["message"]["content"] == ROW["answer"]
 
 
 def test_an_idle_group_sleeps():

@@ -81,7 +81,8 @@ class Server:
 
     def healthy(self) -> bool:
         if self.process.poll() is not None:
-            raise AssertionError(f"the server ended: {self.process.stdout.read()}")
+            said = self.process.stdout.read() if self.process.stdout else "(its log was closed)"
+            raise AssertionError(f"the server ended: {said}")
         try:
             with urllib.request.urlopen(self.base + "/health", timeout=5) as answer:
                 return answer.status == 200

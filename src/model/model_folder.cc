@@ -54,6 +54,11 @@ bool has_file_ending(const fs::path& folder, std::string_view ending) {
         snapshot ? fmt::format("use {}", snapshot->string())
                  : std::string("its snapshots folder is empty: download the model again"));
   }
+  fs::directory_iterator looked(folder, status);
+  if (status) {
+    throw_bad_input(fmt::format("{}: cannot be looked into: {}", folder.string(), status.message()),
+                    "the user who runs dure must be allowed to read the folder and its files");
+  }
   if (has_file_ending(folder, ".gguf")) {
     throw_bad_input(fmt::format("{}: no config.json; GGUF files are not read yet", folder.string()),
                     expected);
