@@ -82,6 +82,7 @@ TEST(Ranks, SumsHaveTheBitsOfTheTreeOnEveryRank) {
     for (Communicator* comm : {&world->tp(), &world->stage()}) {
       world->begin_step(++seed);
       std::vector<std::vector<float>> pieces;
+      pieces.reserve(static_cast<size_t>(comm->size()));
       for (int r = 0; r < comm->size(); ++r) {
         pieces.push_back(numbers_of(world_rank_in(*comm, r), seed, count));
       }
@@ -170,6 +171,7 @@ TEST(Ranks, TransfersArriveInOrderThoughTheSenderNeverWaits) {
   world->begin_step(500);
   std::vector<int64_t> sizes;
   auto dice = dice_for(77);
+  sizes.reserve(50);
   for (int i = 0; i < 50; ++i) sizes.push_back(random_size(dice));
   // The first from rank 0 takes more than two chunks.
   const auto size_of = [&](size_t i, int sender) {
