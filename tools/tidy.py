@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """clang-tidy over every source of the project, in parallel. A source is skipped when nothing that
-it was checked with has changed: its own text, the project's headers, the checks and the flags."""
+it was checked with has changed: its own text, the project's headers that it includes, the checks and
+the flags."""
 
 import concurrent.futures
 import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -21,11 +23,22 @@ def digest(*parts: bytes) -> str:
     return state.hexdigest()
 
 
+INCLUDE = re.compile(rb'^#include "([^"]+)"', re.M)
+
+
+def included(path: pathlib.Path, found: dict) -> dict:
+    """Text of a file and of all the project's headers it includes, by path."""
+    if path not in found and path.exists():
+        found[path] = path.read_bytes()
+        for name in INCLUDE.findall(found[path]):
+            included(ROOT / "src" / name.decode(), found)
+    return found
+
+
 def main() -> int:
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
     commands = json.loads((build / "compile_commands.json").read_text())
-    headers = sorted((ROOT / "src").rglob("*.h"))
-    common = digest((ROOT / ".clang-tidy").read_bytes(), *(path.read_bytes() for path in headers))
+    checks = (ROOT / ".clang-tidy").read_bytes()
     stamps = build / "tidy"
     stamps.mkdir(exist_ok=True)
     todo = []
@@ -33,7 +46,8 @@ def main() -> int:
         source = pathlib.Path(command["file"])
         if ROOT / "src" not in source.parents or source.name.endswith("_test.cc"):
             continue
-        key = digest(common.encode(), source.read_bytes(), command.get("command", "").encode())
+        texts = included(source, {})
+        key = digest(checks, command.get("command", "").encode(), *(texts[at] for at in sorted(texts)))
         if not (stamps / key).exists():
             todo.append((source, stamps / key))
 
