@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/http_call.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 
 namespace dure {
@@ -169,7 +170,7 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--model", options->model, "default: the first that the server lists");
   app.add_option("--system", options->system, "a system message in front of the conversation");
   app.add_option("--max-tokens", options->max_tokens)->check(CLI::Range(1, 1 << 24));
-  app.add_option("--temperature", options->temperature)->check(CLI::Range(0.0, 100.0));
+  app.add_option("--temperature", options->temperature)->check(number_between(0.0, 100.0));
   app.footer("An API key is taken from OPENAI_API_KEY.\nExample: dure chat http://127.0.0.1:8000");
   return [options] { return run(*options); };
 }

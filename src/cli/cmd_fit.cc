@@ -15,6 +15,7 @@
 #include "cli/fit_report.h"
 #include "cli/layout_flags.h"
 #include "cli/model_argument.h"
+#include "cli/number_range.h"
 #include "cluster/machine_memory.h"
 #include "cluster/this_machine.h"
 #include "model/load_spec.h"
@@ -212,7 +213,7 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--context", options->context, "tokens of each sequence that must fit");
   app.add_option("--sequences", options->sequences, "at once")->capture_default_str();
   app.add_option("--utilization", options->utilization, "of usable memory; 0.9, for cpu 1")
-      ->check(CLI::Range(0.01, 1.0));
+      ->check(number_between(0.01, 1.0));
   app.add_option("--max-batch-tokens", options->max_batch_tokens, "of one step");
   app.add_option("--kv-dtype", options->kv_dtype, "of the cache")
       ->check(CLI::IsMember({"auto", "bf16", "f32"}))

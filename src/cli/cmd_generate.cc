@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/number_range.h"
 #include "cli/run_flags.h"
 #include "cli/terminal.h"
 #include "model/load_spec.h"
@@ -206,10 +207,11 @@ RunCommand declare(CLI::App& app) {
       ->delimiter(',');
   app.add_option("--chat", options->chat, "a user's message, rendered by the chat template");
   app.add_option("--max-tokens", options->max_tokens)->check(CLI::Range(1, 1 << 24));
-  app.add_option("--temperature", options->temperature, "0: greedy")->check(CLI::Range(0.0, 100.0));
-  app.add_option("--top-p", options->top_p)->check(CLI::Range(1e-6, 1.0));
+  app.add_option("--temperature", options->temperature, "0: greedy")
+      ->check(number_between(0.0, 100.0));
+  app.add_option("--top-p", options->top_p)->check(number_between(1e-6, 1.0));
   app.add_option("--top-k", options->top_k, "0: all")->check(CLI::Range(0, 1 << 30));
-  app.add_option("--min-p", options->min_p)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--min-p", options->min_p)->check(number_between(0.0, 1.0));
   app.add_option("--seed", options->seed);
   app.add_flag("--json", options->json);
   app.footer("Example: dure generate models/demo-moe --tp 2 --chat \"What is a KV cache?\"");

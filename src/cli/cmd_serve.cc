@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/number_range.h"
 #include "cli/progress.h"
 #include "cli/serve_report.h"
 #include "cli/serve_setup.h"
@@ -74,9 +75,11 @@ int run(const ServeFlags& flags) {
   std::signal(SIGPIPE, SIG_IGN);  // the reader of our log may go; the server stays
   ServeSetup setup = prepare(flags);
   LoadingBar bar;
+  std::atomic<bool> serving{false};
   setup.engine.on_progress = [&](const LoadProgress& progress) { bar.show(progress); };
   setup.engine.on_death = [&](const Error& why) {
     bar.clear();
+    if (!serving) return;  // what a start fails of is the command's error
     say(stderr, fmt::format("warning: the group of ranks died: {}\n", visible(why.message())));
   };
 
@@ -107,6 +110,7 @@ int run(const ServeFlags& flags) {
   };
   try {
     const GroupReady ready = engine.wait_ready();
+    serving = true;
     bar.clear();
     say(stdout, running_report(ready));
     say(stdout, fmt::format("ready: {}/v1 (model {})\n", url_of(setup.http, http.port()),
@@ -144,11 +148,11 @@ RunCommand declare(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--api-key-file", flags->api_key_file, "one key per line; clients need one");
   app.add_option("--deadline", flags->deadline_s, "seconds of every wait between ranks")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(number_between(0.1, 86400.0))
       ->capture_default_str();
   app.add_option("--drain-timeout", flags->drain_timeout_s,
                  "seconds that requests have to end after Ctrl-C")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(number_between(0.0, 86400.0))
       ->capture_default_str();
   app.footer("Example: dure serve models/demo-moe --tp 2 --ep 2 --port 8000");
   return [flags] { return run(*flags); };

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/number_range.h"
 #include "cli/progress.h"
 #include "cli/run_flags.h"
 #include "cli/table.h"
@@ -113,7 +114,7 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--chunk", options->chunk, "prompt tokens of a step; 0: the whole prompt")
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("--tolerance", options->tolerance, "of a logit, instead of the derived one")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_between(0.0, 1e30));
   app.add_flag("--json", options->json);
   app.footer("Example: dure verify models/demo-moe --tp 2 --ep 2 --compute fp32");
   return [options] { return run(*options); };

@@ -73,6 +73,25 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
   expect_refused(dure({"fit", data("models/llama"), "--gpu", "h100", "--context", "1e9"}), "1e9");
 }
 
+TEST(CommandLine, RefusesWhatIsNotANumberInEveryRange) {
+  for (const char* number : {"nan", "-nan", "inf", "-0.1", "1e99", "0.5x", ""}) {
+    expect_refused(dure({"fit", "1T", "--gpu", "h100", "--utilization", number}), number);
+    expect_refused(dure({"serve", data("models/llama"), "--deadline", number}), number);
+    expect_refused(dure({"generate", data("models/llama"), "--chat", "a", "--top-p", number}),
+                   number);
+  }
+  expect_refused(dure({"verify", data("models/llama"), "--tolerance", "nan"}), "tolerance");
+  expect_refused(dure({"serve", data("models/llama"), "--served-model-name", ""}), "no name");
+}
+
+TEST(CommandLine, RefusesARecordOfAnotherModel) {
+  const Outcome other = dure(
+      {"verify", data("models/llama"), "--expected", data("models/qwen3/expected.safetensors")});
+  expect_refused(other, "another model's record");
+  EXPECT_THAT(other.err, HasSubstr("the record is of another model"));
+  expect_refused(dure({"verify", data("models/llama"), "--expected", data("models")}), "a folder");
+}
+
 TEST(CommandLine, ShowsControlCharactersOfNamesInsteadOfObeyingThem) {
   const Outcome outcome = dure({"inspect", "no\nsuch\033[31m\xC2\x9B model é"});
   expect_refused(outcome, "control characters");

@@ -104,7 +104,8 @@ bool has_chat_template(const std::filesystem::path& folder) {
   const std::filesystem::path config = folder / "tokenizer_config.json";
   if (!std::filesystem::exists(config, ignored)) return false;
   const Json json = read_json_file(config);
-  return json.is_object() && json.contains("chat_template") && !json["chat_template"].is_null();
+  if (!json.is_object()) return true;  // which ChatTemplate refuses
+  return json.contains("chat_template") && !json["chat_template"].is_null();
 }
 
 // A model without a template serves plain completions; one whose template cannot be read does not
@@ -118,6 +119,9 @@ ServedModel served_model(const ServeFlags& flags, const ModelSpec& spec, int64_t
   const std::filesystem::path& folder = flags.run.model;
   ServedModel model;
   model.names = flags.served_names;
+  if (std::find(model.names.begin(), model.names.end(), "") != model.names.end()) {
+    throw_bad_input("--served-model-name: a name is empty", "leave it out, or give a name");
+  }
   if (model.names.empty()) {
     model.names = {std::filesystem::weakly_canonical(folder).filename().string()};
   }

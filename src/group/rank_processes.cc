@@ -134,7 +134,9 @@ GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) 
     }
     return failed;
   }
-  failed.hint = "check that `mpirun -n 1 true` works here";
+  failed.hint = all_here_
+                    ? "check that `mpirun -n 1 true` works here"
+                    : "check that `mpirun --hostfile FILE -n 1 true` works with this hosts file";
   const int status = status_.value_or(0);
   if (WIFSIGNALED(status)) {
     failed.message =

@@ -16,8 +16,11 @@ namespace {
 
 class Record {
  public:
-  explicit Record(const std::filesystem::path& file)
-      : what_(file.string()), descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit Record(const std::filesystem::path& file) : what_(file.string()) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(file, ignored)) {  // a pipe would be waited for
+      descriptor_ = Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    }
     if (!descriptor_) {
       throw_bad_input(fmt::format("{}: the recorded outputs cannot be read", what_),
                       "give the file with --expected");

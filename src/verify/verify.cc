@@ -98,7 +98,7 @@ class Runner {
     const ExpectedPrompt& prompt = expected_.prompts[which];
     std::vector<int32_t> tokens;
     int64_t position = prompt.tokens();
-    while (tokens.size() < prompt.greedy.size()) {
+    while (tokens.size() < prompt.greedy.size() && next_token_ >= 0) {  // < 0: logits are NaN
       tokens.push_back(next_token_);
       if (tokens.size() == prompt.greedy.size()) break;
       Step step = next_step();
@@ -155,6 +155,24 @@ class Runner {
   int32_t next_token_ = -1;
 };
 
+// Of this model: its tokens can be fed to it, and its logits compared.
+void check_is_of(const ModelSpec& spec, const Expected& expected, const std::string& file) {
+  const auto refuse = [&](const std::string& why) {
+    throw_bad_input(fmt::format("{}: {}", file, why), "the record is of another model");
+  };
+  for (const ExpectedPrompt& prompt : expected.prompts) {
+    for (const int32_t id : prompt.input_ids) {
+      if (id >= 0 && id < spec.vocab) continue;
+      refuse(fmt::format("{}.input_ids holds {}, but the model's vocabulary is {} tokens",
+                         prompt.name, id, spec.vocab));
+    }
+    const int64_t width = static_cast<int64_t>(prompt.logits.size()) / prompt.tokens();
+    if (width == spec.vocab) continue;
+    refuse(fmt::format("{}.logits are of {} tokens, but the model's vocabulary is {}", prompt.name,
+                       width, spec.vocab));
+  }
+}
+
 GroupOptions sized_group(const VerifyOptions& options, const Expected& expected) {
   const Longest longest = longest_of(expected);
   GroupOptions group = options.group;
@@ -176,6 +194,7 @@ VerifyResult verify(const VerifyOptions& options,
   std::filesystem::path file = options.expected;
   if (file.empty()) file = std::filesystem::path(start.model) / "expected.safetensors";
   const Expected expected = read_expected(file);
+  check_is_of(spec, expected, file.string());
 
   BlockingGroup group(sized_group(options, expected), on_progress);
   Runner runner(options, expected, group);
