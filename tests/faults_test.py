@@ -123,7 +123,8 @@ def test_a_server_outlives_the_reader_of_its_log():
         server.process.stdout = None
         ranks = server.ranks()
         os.kill(ranks[1], signal.SIGKILL)  # which it warns of
-        wait_for(lambda: not any(alive(rank) for rank in ranks), 30, "the group has ended")
+        wait_for(lambda: 'dure:group_restarts_total{model_name="demo-moe"} 1'
+                 in server.get("/metrics")[1], 60, "the group is started again")
         wait_for(server.healthy, 60, "the group is back")
         answer = server.post("/v1/chat/completions", BODY)[1]
         assert answer["choices"][0]["message"]["content"] == ROW["answer"]
