@@ -47,7 +47,7 @@ format:
 
 SANITIZE := $(BUILD)/sanitize
 test-sanitize: setup
-	@cmake -S . -B $(SANITIZE) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDURE_SANITIZE=ON >/dev/null
+	@CC=clang-14 CXX=clang++-14 cmake -S . -B $(SANITIZE) -G Ninja -DDURE_SANITIZE=ON >/dev/null
 	@cmake --build $(SANITIZE) -j$(JOBS) --target unit_tests
 	@ctest --test-dir $(SANITIZE) -L unit --output-on-failure --no-tests=error
 

@@ -62,6 +62,7 @@ void PackedMatrix::pack_rows(int64_t first, int64_t rows, const void* source, in
   DURE_CHECK(first >= 0 && rows >= 0 && first + rows <= shape_.n);
   const int64_t to = bytes_of(shape_.dtype);
   const int64_t panel_bytes = shape_.padded_k() * panel_width * to;
+  if (panel_bytes == 0) return;  // a rank without columns of K has no bytes to point into
   const int64_t half = shape_.n / 2;
   for (int64_t row = first; row < first + rows; ++row) {
     int64_t panel = row / panel_width;

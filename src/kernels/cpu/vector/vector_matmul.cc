@@ -26,6 +26,13 @@ int64_t tree_floats(size_t segments) {
   return static_cast<int64_t>(std::bit_width(segments) + 1) * most_tile_rows * panel_width;
 }
 
+// An address that is only fetched ahead, never read: it may lie beyond the matrix, or belong to one
+// without bytes, where pointer arithmetic would not be allowed.
+const char* address_after(const char* at, int64_t bytes) {
+  return reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(at) +
+                                       static_cast<uintptr_t>(bytes));
+}
+
 }  // namespace
 
 // Which kernels a product takes, and the sizes that follow.
@@ -131,9 +138,9 @@ void VectorBackend::run_item(const Product& product, const Path& path, const Ite
         call.weights = at;
         call.out = results[half];
         // One tile fetches ahead of itself; several share the next panel between them.
-        call.prefetch = tiles == 1
-                            ? at + fetch_ahead
-                            : at + together * path.panel_bytes + path.panel_bytes * t / tiles;
+        call.prefetch = address_after(
+            at,
+            tiles == 1 ? fetch_ahead : together * path.panel_bytes + path.panel_bytes * t / tiles);
         call.prefetch_step = path.step_bytes / tiles;
         path.kernel(call);
       }
