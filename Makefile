@@ -14,7 +14,7 @@ help:
 	@echo "make build          the programs, under $(BIN)"
 	@echo "make lint           format, include table, clang-tidy"
 	@echo "make format         rewrite the sources in the house's format"
-	@echo "make test-sanitize  the unit tests under AddressSanitizer and UBSan"
+	@echo "make test-sanitize  the unit tests and ranks under AddressSanitizer and UBSan"
 	@echo "make fuzz           every fuzzer for 60 seconds (FUZZ_SECONDS=n)"
 	@echo "make bench          kernel and collective measurements"
 
@@ -49,7 +49,7 @@ SANITIZE := $(BUILD)/sanitize
 test-sanitize: setup
 	@CC=clang-14 CXX=clang++-14 cmake -S . -B $(SANITIZE) -G Ninja -DDURE_SANITIZE=ON >/dev/null
 	@cmake --build $(SANITIZE) -j$(JOBS) --target unit_tests
-	@ctest --test-dir $(SANITIZE) -L unit --output-on-failure --no-tests=error
+	@ctest --test-dir $(SANITIZE) -L 'unit|comm' --output-on-failure --no-tests=error
 
 FUZZ_SECONDS ?= 60
 fuzz: setup

@@ -21,7 +21,15 @@ if(DURE_FUZZ)
   target_compile_options(dure_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-add_custom_target(unit_tests)  # every <folder>_test
+# What the sanitizers are told in tests. They would read the whole text again at each search in it,
+# which is quadratic; and who called Open MPI is only known to the slow walk up the stack.
+if(DURE_SANITIZE)
+  set(dure_test_environment "ASAN_OPTIONS=intercept_memmem=0")
+  set(dure_ranks_environment "ASAN_OPTIONS=intercept_memmem=0:fast_unwind_on_malloc=0"
+    "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/leaks.supp:print_suppressions=0")
+endif()
+
+add_custom_target(unit_tests)  # every <folder>_test, and comm's programs for mpirun
 add_custom_target(benches)
 
 # dure_library(<folder> [DEPS <target>...]): all foo.cc except foo_test.cc and foo_fuzz.cc.
@@ -45,7 +53,8 @@ function(dure_library folder)
     target_compile_definitions(${folder}_test PRIVATE DURE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_dependencies(unit_tests ${folder}_test)
     add_test(NAME ${folder}_test COMMAND ${folder}_test)
-    set_tests_properties(${folder}_test PROPERTIES LABELS unit TIMEOUT 600)
+    set_tests_properties(${folder}_test PROPERTIES LABELS unit TIMEOUT 600
+      ENVIRONMENT "${dure_test_environment}")
   endif()
   if(DURE_FUZZ)
     foreach(source ${fuzzers})

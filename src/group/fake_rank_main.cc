@@ -13,13 +13,6 @@
 #include "comm/rank_guard.h"
 #include "protocol/frame_socket.h"
 
-// Under AddressSanitizer: Open MPI unloads modules that still hold memory, so its leaks have no
-// name left that a suppression could match. Leaks of this program's own kind are looked for in unit
-// tests.
-extern "C" const char* __lsan_default_options() {  // NOLINT(bugprone-reserved-identifier)
-  return "detect_leaks=0";
-}
-
 namespace dure {
 namespace {
 
