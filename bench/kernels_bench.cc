@@ -166,7 +166,7 @@ void attention(benchmark::State& state, Machine& machine, int64_t sequences, int
   const int64_t page_bytes = kv_page_elements(page_tokens, kv_heads, head_dim) * 2;
   AlignedBuffer k(sequences * pages_each * page_bytes);
   AlignedBuffer v(sequences * pages_each * page_bytes);
-  const KvLayer cache{k.data(), v.data(), DType::bf16, page_tokens, kv_heads, head_dim};
+  const KvLayer cache{k.data(), v.data(), DType::bf16, page_tokens, kv_heads, head_dim, head_dim};
   std::vector<int32_t> pages(static_cast<size_t>(sequences * pages_each));
   std::iota(pages.begin(), pages.end(), 0);
   std::vector<AttentionSlice> slices;
@@ -178,7 +178,7 @@ void attention(benchmark::State& state, Machine& machine, int64_t sequences, int
   for (int32_t h = 0; h < heads; ++h) kv_of_head.push_back(h / 8);
   const auto q = random_floats(sequences * tokens * heads * head_dim, 1);
   std::vector<float> out(q.size());
-  const AttentionShape shape{heads, head_dim, kv_of_head, 0.088f, 0};
+  const AttentionShape shape{heads, head_dim, head_dim, kv_of_head, 0.088f};
   const double keys = static_cast<double>(tokens) *
                       (static_cast<double>(context - tokens) + static_cast<double>(tokens + 1) / 2);
   const double operations = static_cast<double>(sequences * heads * head_dim) * 4.0 * keys;

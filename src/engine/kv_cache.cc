@@ -13,12 +13,14 @@ KvCache::KvCache(const ModelSpec& spec, const Layout& layout, const RankShare& s
     view.page_tokens = page_tokens;
     view.kv_heads = heads_of(gqa, layout.tp, share.place.tp).kv.size();
     view.head_dim = gqa.head_dim;
-    const int64_t bytes =
-        pages * kv_page_elements(page_tokens, view.kv_heads, view.head_dim) * bytes_of(dtype);
-    buffers_.emplace_back(bytes);
-    view.k = buffers_.back().data();
-    buffers_.emplace_back(bytes);
-    view.v = buffers_.back().data();
+    view.v_head_dim = gqa.head_dim;
+    const auto pages_of = [&](int64_t head_dim) {
+      buffers_.emplace_back(pages * kv_page_elements(page_tokens, view.kv_heads, head_dim) *
+                            bytes_of(dtype));
+      return buffers_.back().data();
+    };
+    view.k = pages_of(view.head_dim);
+    view.v = pages_of(view.v_head_dim);
     views_.push_back(view);
   }
 }

@@ -30,14 +30,15 @@ struct ExpertRows {
 };
 
 // One layer's paged cache of one dp group: K and V of `kv_heads` heads. Within a page K lies as
-// [kv_heads][head_dim][page_tokens] and V as [kv_heads][page_tokens][head_dim], in all backends.
+// [kv_heads][head_dim][page_tokens] and V as [kv_heads][page_tokens][v_head_dim], in all backends.
 struct KvLayer {
-  void* k = nullptr;  // pages of kv_page_elements() elements each
-  void* v = nullptr;
+  void* k = nullptr;  // pages of kv_page_elements() of head_dim each
+  void* v = nullptr;  // and of v_head_dim
   DType dtype = DType::bf16;
   int64_t page_tokens = 16;
   int64_t kv_heads = 0;
-  int64_t head_dim = 0;
+  int64_t head_dim = 0;    // of q and k
+  int64_t v_head_dim = 0;  // of v; often the same
 };
 
 // A run of query tokens of one sequence within a call.
@@ -48,12 +49,18 @@ struct AttentionSlice {
   std::span<const int32_t> pages;  // of positions 0 .. start + tokens - 1
 };
 
+// A query sees the keys up to its own position that window and chunk both allow.
 struct AttentionShape {
-  int64_t heads = 0;  // query heads of this rank
-  int64_t head_dim = 0;
+  int64_t heads = 0;                    // query heads of this rank
+  int64_t head_dim = 0;                 // of q and k
+  int64_t v_head_dim = 0;               // of v and the output
   std::span<const int32_t> kv_of_head;  // [heads]: index into the rank's kv heads
   float scale = 1.0f;
-  int64_t window = 0;  // keys a query sees, its own included; 0: all
+  int64_t window = 0;    // keys a query sees, its own included; 0: all
+  int64_t chunk = 0;     // it sees those from the last multiple of this on; 0: all
+  float softcap = 0.0f;  // scores become softcap * tanh(score / softcap); 0: they stay
+  // [heads]: one more logit in each head's softmax, whose value is nothing; null: none.
+  const float* sinks = nullptr;
 };
 
 // cos and sin of each position: [positions, dims / 2] each, dims = rotated dimensions.
@@ -107,15 +114,16 @@ class Backend {
   virtual void rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
                     const int32_t* positions, const RopeTable& table) = 0;
 
-  // Writes k and v ([rows, kv_heads, head_dim], rows `stride` apart) of the slices into their
-  // pages.
+  // Writes k [rows, kv_heads, head_dim] and v [rows, kv_heads, v_head_dim] of the slices into their
+  // pages. Rows of both are `stride` apart (they are parts of one fused row).
   virtual void kv_write(const float* k, const float* v, int64_t stride,
                         std::span<const AttentionSlice> slices, const KvLayer& cache) = 0;
 
-  // out[row, heads * head_dim] = softmax(q · Kᵀ * scale) · V, causal, over pages in fixed blocks of
-  // page_tokens from position 0 with an online softmax (Milakov & Gimelshein 2018,
+  // out[row, heads * v_head_dim] = softmax(q · Kᵀ * scale) · V, causal, over pages in fixed blocks
+  // of page_tokens from position 0 with an online softmax (Milakov & Gimelshein 2018,
   // arXiv:1805.02867). q: [rows, heads, head_dim], rows `q_stride` apart. The slices' own keys are
-  // already in the cache.
+  // already in the cache. A sink comes before the first key: the softmax starts from the largest
+  // score = sink and running sum 0 = 1 instead of -inf and 0.
   virtual void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                          const AttentionShape& shape, const KvLayer& cache, float* out) = 0;
 
@@ -146,6 +154,7 @@ class Backend {
 std::unique_ptr<Backend> make_cpu_backend(int threads, std::string_view isa = "");
 std::vector<std::string_view> cpu_isas();  // those this CPU runs, worst first
 
-int64_t kv_page_elements(int64_t page_tokens, int64_t kv_heads, int64_t head_dim);  // of K, or of V
+// Elements of one page of K, or with v_head_dim of V.
+int64_t kv_page_elements(int64_t page_tokens, int64_t kv_heads, int64_t head_dim);
 
 }  // namespace dure

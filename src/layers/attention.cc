@@ -96,6 +96,7 @@ void Attention::forward(const Runtime& runtime, const Batch& batch, const RopeTa
   AttentionShape shape;
   shape.heads = q_heads;
   shape.head_dim = d;
+  shape.v_head_dim = d;
   shape.kv_of_head = kv_of_head_;
   shape.scale = static_cast<float>(spec_.scale);
   shape.window = spec_.window.value_or(0);

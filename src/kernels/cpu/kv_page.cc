@@ -7,17 +7,19 @@ template <class Convert>
 void KvPage::write_converted(int64_t page, int64_t token, const float* k, const float* v,
                              const Convert& convert) const {
   using Stored = decltype(convert(0.0f));
-  const int64_t head_dim = cache_.head_dim;
-  const int64_t page_tokens = cache_.page_tokens;
-  for (int64_t head = 0; head < cache_.kv_heads; ++head, k += head_dim, v += head_dim) {
-    auto* to_k = static_cast<std::byte*>(cache_.k) + offset(page, k_index(head, token, 0));
-    auto* to_v = static_cast<std::byte*>(cache_.v) + offset(page, v_index(head, token, 0));
-    for (int64_t d = 0; d < head_dim; ++d) {
-      const Stored key = convert(k[d]);
-      const Stored value = convert(v[d]);
-      std::memcpy(to_k + d * page_tokens * static_cast<int64_t>(sizeof(Stored)), &key, sizeof key);
-      std::memcpy(to_v + d * static_cast<int64_t>(sizeof(Stored)), &value, sizeof value);
-    }
+  constexpr auto bytes = static_cast<int64_t>(sizeof(Stored));
+  const auto write = [&](std::byte* to, float value) {
+    const Stored stored = convert(value);
+    std::memcpy(to, &stored, sizeof stored);
+  };
+  std::byte* const k_page = static_cast<std::byte*>(cache_.k) + page * k_page_bytes();
+  std::byte* const v_page = static_cast<std::byte*>(cache_.v) + page * v_page_bytes();
+  for (int64_t head = 0; head < cache_.kv_heads; ++head) {
+    std::byte* const to_k = k_page + k_index(head, token, 0) * bytes;
+    for (int64_t d = 0; d < cache_.head_dim; ++d)
+      write(to_k + d * cache_.page_tokens * bytes, *k++);
+    std::byte* const to_v = v_page + v_index(head, token, 0) * bytes;
+    for (int64_t d = 0; d < cache_.v_head_dim; ++d) write(to_v + d * bytes, *v++);
   }
 }
 

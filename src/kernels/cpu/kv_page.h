@@ -1,6 +1,6 @@
 // Where an element of K and V lies within a page, and its conversion, one number at a time.
 //   K: [kv_heads][head_dim][page_tokens]   tokens in the vector lanes
-//   V: [kv_heads][page_tokens][head_dim]   head_dim in the vector lanes
+//   V: [kv_heads][page_tokens][v_head_dim] v_head_dim in the vector lanes
 #pragma once
 
 #include <cstring>
@@ -18,11 +18,29 @@ class KvPage {
     return (head * cache_.head_dim + d) * cache_.page_tokens + token;
   }
   int64_t v_index(int64_t head, int64_t token, int64_t d) const {
-    return (head * cache_.page_tokens + token) * cache_.head_dim + d;
+    return (head * cache_.page_tokens + token) * cache_.v_head_dim + d;
   }
 
-  float load(const void* pages, int64_t page, int64_t index) const {
-    const std::byte* at = static_cast<const std::byte*>(pages) + offset(page, index);
+  int64_t k_page_bytes() const { return page_bytes(cache_.head_dim); }
+  int64_t v_page_bytes() const { return page_bytes(cache_.v_head_dim); }
+
+  float load_k(int64_t page, int64_t index) const {
+    return load(static_cast<const std::byte*>(cache_.k) + page * k_page_bytes(), index);
+  }
+  float load_v(int64_t page, int64_t index) const {
+    return load(static_cast<const std::byte*>(cache_.v) + page * v_page_bytes(), index);
+  }
+
+  // Writes k ([kv_heads, head_dim]) and v ([kv_heads, v_head_dim]) of one position, converted.
+  void write_token(std::span<const int32_t> pages, int64_t position, const float* k,
+                   const float* v) const;
+
+ private:
+  int64_t page_bytes(int64_t head_dim) const {
+    return kv_page_elements(cache_.page_tokens, cache_.kv_heads, head_dim) * bytes_of(cache_.dtype);
+  }
+  float load(const std::byte* page, int64_t index) const {
+    const std::byte* at = page + index * bytes_of(cache_.dtype);
     if (cache_.dtype == DType::f32) {
       float value;
       std::memcpy(&value, at, sizeof value);
@@ -33,18 +51,9 @@ class KvPage {
     return cache_.dtype == DType::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
   }
 
-  // Writes k and v ([kv_heads, head_dim] each) of one position, converted.
-  void write_token(std::span<const int32_t> pages, int64_t position, const float* k,
-                   const float* v) const;
-
- private:
   template <class Convert>
   void write_converted(int64_t page, int64_t token, const float* k, const float* v,
                        const Convert& convert) const;
-  int64_t offset(int64_t page, int64_t index) const {
-    const int64_t elements = kv_page_elements(cache_.page_tokens, cache_.kv_heads, cache_.head_dim);
-    return (page * elements + index) * bytes_of(cache_.dtype);
-  }
 
   KvLayer cache_;
 };

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/cpu/first_key.h"
 #include "kernels/cpu/kv_page.h"
 #include "kernels/cpu/reference/reference_backend.h"
 #include "kernels/sum_order.h"
@@ -27,9 +28,11 @@ void attend_block(const float* q, const AttentionShape& shape, const KvLayer& ca
   for (int64_t t = begin; t < end; ++t) {
     float dot = 0.0f;
     for (int64_t d = 0; d < shape.head_dim; ++d)
-      dot = std::fma(q[d], layout.load(cache.k, page, layout.k_index(kv_head, t, d)), dot);
-    score[static_cast<size_t>(t)] = dot * shape.scale;
-    largest = std::max(largest, score[static_cast<size_t>(t)]);
+      dot = std::fma(q[d], layout.load_k(page, layout.k_index(kv_head, t, d)), dot);
+    float& scaled = score[static_cast<size_t>(t)];
+    scaled = dot * shape.scale;
+    if (shape.softcap > 0.0f) scaled = std::tanh(scaled / shape.softcap) * shape.softcap;
+    largest = std::max(largest, scaled);
   }
   const float rescale = std::exp(running.largest - largest);
   running.largest = largest;
@@ -38,9 +41,9 @@ void attend_block(const float* q, const AttentionShape& shape, const KvLayer& ca
   for (int64_t t = begin; t < end; ++t) {
     const float weight = std::exp(score[static_cast<size_t>(t)] - largest);
     running.sums[t % sum_lanes] += weight;
-    for (int64_t d = 0; d < shape.head_dim; ++d) {
+    for (int64_t d = 0; d < shape.v_head_dim; ++d) {
       float& value = running.value[static_cast<size_t>(d)];
-      value = std::fma(weight, layout.load(cache.v, page, layout.v_index(kv_head, t, d)), value);
+      value = std::fma(weight, layout.load_v(page, layout.v_index(kv_head, t, d)), value);
     }
   }
 }
@@ -64,11 +67,15 @@ void ReferenceBackend::attention(const float* q, int64_t q_stride,
   for (const AttentionSlice& slice : slices) {
     for (int64_t i = 0; i < slice.tokens; ++i) {
       const int64_t end = slice.start + i + 1;
-      const int64_t begin = shape.window > 0 ? std::max<int64_t>(end - shape.window, 0) : 0;
+      const int64_t begin = first_key(shape, slice.start + i);
       for (int64_t head = 0; head < shape.heads; ++head) {
         const float* query = q + (slice.row + i) * q_stride + head * shape.head_dim;
         Running running;
-        running.value.resize(static_cast<size_t>(shape.head_dim));
+        running.value.resize(static_cast<size_t>(shape.v_head_dim));
+        if (shape.sinks != nullptr) {
+          running.largest = shape.sinks[head];
+          running.sums[0] = 1.0f;
+        }
         for (int64_t block = begin / cache.page_tokens; block * cache.page_tokens < end; ++block) {
           const int64_t first = block * cache.page_tokens;
           attend_block(query, shape, cache, slice.pages[static_cast<size_t>(block)],
@@ -77,8 +84,8 @@ void ReferenceBackend::attention(const float* q, int64_t q_stride,
                        std::min(end - first, cache.page_tokens), running);
         }
         const float sum = add_lanes(running.sums);
-        float* result = out + ((slice.row + i) * shape.heads + head) * shape.head_dim;
-        for (int64_t d = 0; d < shape.head_dim; ++d)
+        float* result = out + ((slice.row + i) * shape.heads + head) * shape.v_head_dim;
+        for (int64_t d = 0; d < shape.v_head_dim; ++d)
           result[d] = running.value[static_cast<size_t>(d)] / sum;
       }
     }

@@ -22,10 +22,10 @@ struct AttentionState {
 
 inline AttentionState start_attention(const AttentionTile& tile) {
   AttentionState state;
-  state.value_stride = round_up_lanes(tile.head_dim);
+  state.value_stride = round_up_lanes(tile.v_head_dim);
   state.score_stride = round_up_lanes(tile.page_tokens);
   state.q = tile.scratch;
-  state.value = state.q + state.value_stride * most_attention_rows;
+  state.value = state.q + round_up_lanes(tile.head_dim) * most_attention_rows;
   state.score = state.value + state.value_stride * most_attention_rows;
   state.sums = state.score + state.score_stride * most_attention_rows;
   state.largest = state.sums + 16 * most_attention_rows;
@@ -34,6 +34,12 @@ inline AttentionState start_attention(const AttentionTile& tile) {
   for (int64_t i = 0; i < state.value_stride * tile.entries; ++i) state.value[i] = 0.0f;
   for (int32_t i = 0; i < 16 * tile.entries; ++i) state.sums[i] = 0.0f;
   for (int32_t e = 0; e < 16; ++e) state.largest[e] = -__builtin_inff();
+  if (tile.sinks != nullptr) {
+    for (int32_t e = 0; e < tile.entries; ++e) {
+      state.largest[e] = tile.sinks[e];
+      state.sums[e * 16] = 1.0f;
+    }
+  }
   return state;
 }
 
@@ -53,6 +59,20 @@ inline void score_keys(const AttentionState& state, const typename Type::Stored*
   for (int e = 0; e < E; ++e) {
     const Lanes scaled = keep_between(dot[e] * all(scale), begin, end, all(-__builtin_inff()));
     store(score + e * state.score_stride, scaled);
+  }
+}
+
+// softcap * tanh(score / softcap) of keys [begin, end), for entries [first, last). Out of line: few
+// models have it, and it must not take registers from the others.
+[[gnu::noinline]] void cap_scores(const AttentionState& state, int first, int last, float softcap,
+                                  int64_t begin, int64_t end) {
+  for (int e = first; e < last; ++e) {
+    float* score = state.score + e * state.score_stride;
+    for (int64_t t = begin / 16 * 16; t < end; t += 16) {
+      const Lanes scaled = load(score + t);
+      const Lanes capped = tanh(scaled / all(softcap)) * all(softcap);
+      store(score + t, keep_between(capped, begin - t, end - t, scaled));
+    }
   }
 }
 
@@ -87,17 +107,17 @@ inline void weigh(const AttentionState& state, int first, float* rescale) {
 // value = value * rescale + weights · V[begin, end), for E entries.
 template <class Type, int E>
 inline void add_values(const AttentionState& state, const typename Type::Stored* v,
-                       int64_t head_dim, int first, int64_t begin, int64_t end,
+                       int64_t v_head_dim, int first, int64_t begin, int64_t end,
                        const float* rescale) {
-  for (int64_t d = 0; d < head_dim; d += 16) {
+  for (int64_t d = 0; d < v_head_dim; d += 16) {
     Lanes value[E];
     float* const running = state.value + first * state.value_stride + d;
     for (int e = 0; e < E; ++e) value[e] = load(running + e * state.value_stride) * all(rescale[e]);
     const float* weight = state.score + first * state.score_stride;
     for (int64_t t = begin; t < end; ++t) {
-      const auto* at = v + t * head_dim + d;
+      const auto* at = v + t * v_head_dim + d;
       const Lanes v_lanes =
-          head_dim - d >= 16 ? Type::load(at) : Type::load_first(at, head_dim - d);
+          v_head_dim - d >= 16 ? Type::load(at) : Type::load_first(at, v_head_dim - d);
       for (int e = 0; e < E; ++e)
         value[e] = fma(all(weight[e * state.score_stride + t]), v_lanes, value[e]);
     }
@@ -110,17 +130,18 @@ inline void add_values(const AttentionState& state, const typename Type::Stored*
 template <class Type, int E>
 inline void attend_block(const AttentionTile& tile, const AttentionState& state, int64_t block,
                          int first, int64_t begin, int64_t end) {
-  const int64_t offset = tile.pages[block] * tile.page_bytes;
-  const auto* k = reinterpret_cast<const typename Type::Stored*>(tile.k + offset);
-  const auto* v = reinterpret_cast<const typename Type::Stored*>(tile.v + offset);
+  const int64_t page = tile.pages[block];
+  const auto* k = reinterpret_cast<const typename Type::Stored*>(tile.k + page * tile.k_page_bytes);
+  const auto* v = reinterpret_cast<const typename Type::Stored*>(tile.v + page * tile.v_page_bytes);
   for (int64_t t = 0; t < tile.page_tokens; t += 16) {
     score_keys<Type, E>(state, k + t, tile.page_tokens, tile.head_dim, tile.scale, first,
                         tile.page_tokens - t, begin - t, end - t,
                         state.score + first * state.score_stride + t);
   }
+  if (tile.softcap > 0.0f) cap_scores(state, first, first + E, tile.softcap, begin, end);
   alignas(64) float rescale[16];
   weigh<E>(state, first, rescale);
-  add_values<Type, E>(state, v, tile.head_dim, first, begin, end, rescale);
+  add_values<Type, E>(state, v, tile.v_head_dim, first, begin, end, rescale);
 }
 
 template <class Type, int E = register_entries>
@@ -162,8 +183,8 @@ void attend(const AttentionTile& tile) {
   }
   for (int32_t e = 0; e < tile.entries; ++e) {
     const Lanes sum = all(sum_of(load(state.sums + e * 16)));
-    for (int64_t d = 0; d < tile.head_dim; d += 16) {
-      const int64_t n = tile.head_dim - d < 16 ? tile.head_dim - d : 16;
+    for (int64_t d = 0; d < tile.v_head_dim; d += 16) {
+      const int64_t n = tile.v_head_dim - d < 16 ? tile.v_head_dim - d : 16;
       store_first(tile.out[e] + d, n, load(state.value + e * state.value_stride + d) / sum);
     }
   }

@@ -40,17 +40,21 @@ struct PackTile {
 // sequence. Entries of one row lie together.
 struct AttentionTile {
   const float* const* q = nullptr;  // [entries]: [head_dim]
-  float* const* out = nullptr;      // [entries]: [head_dim]
+  float* const* out = nullptr;      // [entries]: [v_head_dim]
   const int64_t* begin = nullptr;   // [entries]: first key seen
   const int64_t* end = nullptr;     // [entries]: one past the last key seen; begin < end
+  const float* sinks = nullptr;     // [entries]; null: none
   int32_t entries = 0;
-  const char* k = nullptr;         // page 0, this kv head: [head_dim][page_tokens]
-  const char* v = nullptr;         // page 0, this kv head: [page_tokens][head_dim]
-  int64_t page_bytes = 0;          // from one page to the next
+  const char* k = nullptr;   // page 0, this kv head: [head_dim][page_tokens]
+  const char* v = nullptr;   // page 0, this kv head: [page_tokens][v_head_dim]
+  int64_t k_page_bytes = 0;  // from one page to the next
+  int64_t v_page_bytes = 0;
   const int32_t* pages = nullptr;  // page of each block of positions
   int64_t page_tokens = 0;
   int64_t head_dim = 0;
+  int64_t v_head_dim = 0;
   float scale = 1.0f;
+  float softcap = 0.0f;      // 0: none
   float* scratch = nullptr;  // attention_scratch() floats, aligned to 64 bytes
 };
 
@@ -101,8 +105,9 @@ struct KernelTable {
   // The loops of peak.h.
   float (*peak)(int64_t rounds) = nullptr;
   uint64_t (*read_stream)(const void* data, int64_t bytes) = nullptr;
-  // exp of `count` numbers; for tests of its error bound.
+  // exp and tanh of `count` numbers; for tests of their error bounds.
   void (*exp)(const float* x, int64_t count, float* out) = nullptr;
+  void (*tanh)(const float* x, int64_t count, float* out) = nullptr;
 };
 
 // Compiled always; to be called only where the CPU has the instructions.
@@ -112,9 +117,10 @@ void avx512_bf16_matmul(const MatmulTile&);  // and AVX512_BF16
 float avx512_bf16_peak(int64_t rounds);
 
 // Floats of AttentionTile::scratch.
-static constexpr int64_t attention_scratch(int64_t page_tokens, int64_t head_dim) {
-  return most_attention_rows *
-         (round_up_lanes(head_dim) * 2 + round_up_lanes(page_tokens) + 16 /* sums */ + 16);
+static constexpr int64_t attention_scratch(int64_t page_tokens, int64_t head_dim,
+                                           int64_t v_head_dim) {
+  return most_attention_rows * (round_up_lanes(head_dim) + round_up_lanes(v_head_dim) +
+                                round_up_lanes(page_tokens) + 16 /* sums */ + 16);
 }
 
 }  // namespace dure

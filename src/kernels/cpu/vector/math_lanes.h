@@ -1,4 +1,4 @@
-// exp, sums and loads by type over Lanes. Include after one lanes_*.h.
+// exp, tanh, sums and loads by type over Lanes. Include after one lanes_*.h.
 #pragma once
 
 namespace dure {
@@ -28,6 +28,34 @@ inline Lanes exp(Lanes x) {
   p = fma(p, r, all(1.0f));
   p = fma(p, r, all(1.0f));
   return scale_by_power(p, n);
+}
+
+// tanh x with a relative error below 2^-21; +-1 beyond 10, NaN for NaN.
+//
+// m / (m + 2) with m = e^2x - 1, and m without cancellation: 2x = n ln2 + r as in exp, q = e^r - 1
+// by the same Taylor polynomial, m = 2^n q + (2^n - 1). Errors relative to the result, in units of
+// 2^-24. In q: the remainder 0.3; the last fma 1; two roundings in p * r, of which q feels r^2 p /
+// q < 0.19: 0.4; below 1.8 together. n = 0: r is exact and m = q. Else r adds an absolute 0.3, so
+// that m has (1.8 |q| + 0.3) 2^n / |m| and 1 for its own rounding (above n = 24 another for that of
+// 2^n - 1): worst at n = 1, q = -0.293, where m = 0.414: 5.1. The quotient feels 2 / (m + 2) of
+// that: 0.83
+// * 5.1 there; for x < 0 at most 1.2 * 2.8 (n = -1, q = 0.414). The sum m + 2 and the quotient
+// round once each: below 4.3 + 2 < 8 = 2^-21.
+inline Lanes tanh(Lanes x) {
+  x = min(all(10.0f), max(all(-10.0f), x));
+  x = x + x;
+  const Lanes n = round_to_even(x * all(1.44269504f));
+  Lanes r = fma(n, all(-0.693359375f), x);
+  r = fma(n, all(2.12194440e-4f), r);
+  Lanes p = fma(all(1.0f / 5040), r, all(1.0f / 720));
+  p = fma(p, r, all(1.0f / 120));
+  p = fma(p, r, all(1.0f / 24));
+  p = fma(p, r, all(1.0f / 6));
+  p = fma(p, r, all(0.5f));
+  const Lanes q = fma(p * r, r, r);
+  const Lanes power = scale_by_power(all(1.0f), n);
+  const Lanes m = fma(q, power, power - all(1.0f));
+  return m / (m + all(2.0f));
 }
 
 inline Lanes sigmoid(Lanes x) {

@@ -93,6 +93,10 @@ inline void exp_row(const float* x, int64_t count, float* out) {
   each_lanes(count,
              [&](int64_t i, int64_t n) { store_first(out + i, n, exp(load_first(x + i, n))); });
 }
+inline void tanh_row(const float* x, int64_t count, float* out) {
+  each_lanes(count,
+             [&](int64_t i, int64_t n) { store_first(out + i, n, tanh(load_first(x + i, n))); });
+}
 
 }  // namespace
 }  // namespace dure

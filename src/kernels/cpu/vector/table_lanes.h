@@ -37,6 +37,7 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.peak = peak;
   table.read_stream = read_stream;
   table.exp = exp_row;
+  table.tanh = tanh_row;
   return table;
 }
 

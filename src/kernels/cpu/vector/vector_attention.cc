@@ -2,6 +2,7 @@
 // read one kv head, as many as share a pass over its keys.
 #include <algorithm>
 
+#include "kernels/cpu/first_key.h"
 #include "kernels/cpu/kv_page.h"
 #include "kernels/cpu/vector/vector_backend.h"
 
@@ -15,8 +16,8 @@ void VectorBackend::kv_write(const float* k, const float* v, int64_t stride,
     for (int64_t i = 0; i < slices[s].tokens; ++i)
       slice_rows_.push_back({static_cast<int32_t>(s), static_cast<int32_t>(i)});
   const KvPage layout(cache);
-  const int64_t width = cache.kv_heads * cache.head_dim;
-  each_row(static_cast<int64_t>(slice_rows_.size()), 2 * width, [&](int64_t index) {
+  const int64_t width = cache.kv_heads * (cache.head_dim + cache.v_head_dim);
+  each_row(static_cast<int64_t>(slice_rows_.size()), width, [&](int64_t index) {
     const SliceRow& at = slice_rows_[static_cast<size_t>(index)];
     const AttentionSlice& slice = slices[static_cast<size_t>(at.slice)];
     const int64_t in = (slice.row + at.token) * stride;
@@ -56,16 +57,17 @@ void VectorBackend::attention(const float* q, int64_t q_stride,
                               const KvLayer& cache, float* out) {
   plan_attention(slices, shape, cache.kv_heads);
   for (AlignedBuffer& scratch : thread_scratch_)
-    reserve(scratch, attention_scratch(cache.page_tokens, shape.head_dim) *
+    reserve(scratch, attention_scratch(cache.page_tokens, shape.head_dim, shape.v_head_dim) *
                          static_cast<int64_t>(sizeof(float)));
+  const KvPage layout(cache);
   const int64_t bytes = bytes_of(cache.dtype);
-  const int64_t head_bytes = cache.page_tokens * cache.head_dim * bytes;
   const auto attend = kernels_.attention[static_cast<size_t>(cache.dtype)];
   pool_.run(static_cast<int64_t>(attention_items_.size()), [&](int64_t index, int thread) {
     const AttentionItem& item = attention_items_[static_cast<size_t>(index)];
     const AttentionSlice& slice = slices[static_cast<size_t>(item.slice)];
     const float* queries[most_attention_rows];
     float* results[most_attention_rows];
+    float sinks[most_attention_rows];
     int64_t begin[most_attention_rows];
     int64_t end[most_attention_rows];
     int32_t entries = 0;
@@ -74,9 +76,10 @@ void VectorBackend::attention(const float* q, int64_t q_stride,
         const int64_t head = heads_by_kv_[static_cast<size_t>(item.head) + static_cast<size_t>(h)];
         const int64_t row = slice.row + i;
         queries[entries] = q + row * q_stride + head * shape.head_dim;
-        results[entries] = out + (row * shape.heads + head) * shape.head_dim;
+        results[entries] = out + (row * shape.heads + head) * shape.v_head_dim;
+        begin[entries] = first_key(shape, slice.start + i);
         end[entries] = slice.start + i + 1;
-        begin[entries] = shape.window > 0 ? std::max<int64_t>(end[entries] - shape.window, 0) : 0;
+        if (shape.sinks != nullptr) sinks[entries] = shape.sinks[head];
       }
     }
     AttentionTile tile;
@@ -84,14 +87,18 @@ void VectorBackend::attention(const float* q, int64_t q_stride,
     tile.out = results;
     tile.begin = begin;
     tile.end = end;
+    tile.sinks = shape.sinks != nullptr ? sinks : nullptr;
     tile.entries = entries;
-    tile.k = static_cast<const char*>(cache.k) + item.kv_head * head_bytes;
-    tile.v = static_cast<const char*>(cache.v) + item.kv_head * head_bytes;
-    tile.page_bytes = kv_page_elements(cache.page_tokens, cache.kv_heads, cache.head_dim) * bytes;
+    tile.k = static_cast<const char*>(cache.k) + layout.k_index(item.kv_head, 0, 0) * bytes;
+    tile.v = static_cast<const char*>(cache.v) + layout.v_index(item.kv_head, 0, 0) * bytes;
+    tile.k_page_bytes = layout.k_page_bytes();
+    tile.v_page_bytes = layout.v_page_bytes();
     tile.pages = slice.pages.data();
     tile.page_tokens = cache.page_tokens;
     tile.head_dim = shape.head_dim;
+    tile.v_head_dim = shape.v_head_dim;
     tile.scale = shape.scale;
+    tile.softcap = shape.softcap;
     tile.scratch = reinterpret_cast<float*>(thread_scratch_[static_cast<size_t>(thread)].data());
     attend(tile);
   });
