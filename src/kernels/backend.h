@@ -65,7 +65,8 @@ struct AttentionShape {
 
 // cos and sin of each position: [positions, dims / 2] each, dims = rotated dimensions.
 struct RopeTable {
-  int64_t dims = 0;
+  int64_t dims = 0;          // even, at most a head's
+  bool interleaved = false;  // pairs (2i, 2i + 1); else (i, i + dims / 2)
   std::vector<float> cos;
   std::vector<float> sin;
 };
@@ -109,7 +110,8 @@ class Backend {
   virtual void scale_by_norm(float* x, int64_t rows, int64_t width, int64_t stride,
                              const float* total, float count, const float* w, float eps) = 0;
 
-  // Rotates the first table.dims of each head, pairs (i, i + dims / 2). x: [rows, heads, head_dim]
+  // Rotates the first table.dims of each head, pair i by the table's angle i: (a, b) becomes (a cos
+  // - b sin, b cos + a sin). RoPE, Su et al. 2021, arXiv:2104.09864. x: [rows, heads, head_dim]
   // with rows `stride` apart; positions: [rows].
   virtual void rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
                     const int32_t* positions, const RopeTable& table) = 0;

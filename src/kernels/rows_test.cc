@@ -76,28 +76,49 @@ TEST_P(RowsOnIsa, RmsNormDividesByTheRootOfTheMeanSquare) {
 }
 
 TEST_P(RowsOnIsa, RopeGivesTheReferenceBitsAndLeavesTheRestOfTheHead) {
-  for (int64_t dims : {2, 30, 64}) {
-    const int64_t head_dim = 64, heads = 3, rows = 9, stride = heads * head_dim + 5;
-    RopeTable table;
-    table.dims = dims;
-    table.cos = random_floats(20 * dims / 2, 4);
-    table.sin = random_floats(20 * dims / 2, 5);
-    const std::vector<int32_t> positions = {0, 19, 3, 3, 7, 1, 2, 18, 4};
-    const auto x = random_floats(rows * stride, 6);
-    expect_reference_bits([&](Backend& backend) {
-      std::vector<float> out = x;
-      backend.rope(out.data(), rows, heads, head_dim, stride, positions.data(), table);
-      EXPECT_EQ(out[static_cast<size_t>(stride - 1)], x[static_cast<size_t>(stride - 1)]);
-      if (dims < head_dim) {
-        EXPECT_EQ(out[static_cast<size_t>(dims)], x[static_cast<size_t>(dims)]);
-      }
-      // Against the definition, in double: two products and a sum.
-      const double a = x[0], b = x[static_cast<size_t>(dims / 2)];
-      EXPECT_NEAR(out[0], a * table.cos[0] - b * table.sin[0], 3 * 0x1p-24);
-      EXPECT_NEAR(out[static_cast<size_t>(dims / 2)], b * table.cos[0] + a * table.sin[0],
-                  3 * 0x1p-24);
-      return out;
-    });
+  for (int64_t dims : {2, 6, 16, 18, 30, 32, 64}) {
+    for (bool interleaved : {false, true}) {
+      const int64_t head_dim = 64, heads = 3, rows = 9, stride = heads * head_dim + 5;
+      RopeTable table;
+      table.dims = dims;
+      table.interleaved = interleaved;
+      table.cos = random_floats(20 * dims / 2, 4);
+      table.sin = random_floats(20 * dims / 2, 5);
+      const std::vector<int32_t> positions = {0, 19, 3, 3, 7, 1, 2, 18, 4};
+      auto x = random_floats(rows * stride, 6);
+      x[static_cast<size_t>(4 * stride)] = nan;
+      expect_reference_bits([&](Backend& backend) {
+        std::vector<float> out = x;
+        backend.rope(out.data(), rows, heads, head_dim, stride, positions.data(), table);
+        for (int64_t row = 0; row < rows; ++row) {
+          for (int64_t i = 0; i < stride; ++i) {
+            const int64_t head = i / head_dim * head_dim, at = i % head_dim;
+            const size_t here = static_cast<size_t>(row * stride + i);
+            if (head == heads * head_dim || at >= dims) {
+              EXPECT_EQ(out[here], x[here]) << "dims " << dims << " element " << i;
+              continue;
+            }
+            const bool second = interleaved ? at % 2 == 1 : at >= dims / 2;
+            const int64_t pair = interleaved ? at / 2 : at % (dims / 2);
+            const int64_t other = interleaved ? at ^ 1 : (at + dims / 2) % dims;
+            const size_t angle =
+                static_cast<size_t>(positions[static_cast<size_t>(row)] * dims / 2 + pair);
+            const double mine = x[here];
+            const double partner = x[static_cast<size_t>(row * stride + head + other)];
+            if (std::isnan(mine) || std::isnan(partner)) {
+              EXPECT_TRUE(std::isnan(out[here]));
+              continue;
+            }
+            // Against the definition, in double: two products and a sum of numbers below 1.
+            const double exact =
+                mine * static_cast<double>(table.cos[angle]) +
+                (second ? 1 : -1) * partner * static_cast<double>(table.sin[angle]);
+            EXPECT_NEAR(out[here], exact, 3 * 0x1p-24);
+          }
+        }
+        return out;
+      });
+    }
   }
 }
 

@@ -55,13 +55,13 @@ void ReferenceBackend::rope(float* x, int64_t rows, int64_t heads, int64_t head_
     const float* cos = table.cos.data() + positions[row] * half;
     const float* sin = table.sin.data() + positions[row] * half;
     for (int64_t head = 0; head < heads; ++head) {
-      float* a = x + row * stride + head * head_dim;
-      float* b = a + half;
+      float* const at = x + row * stride + head * head_dim;
       for (int64_t i = 0; i < half; ++i) {
-        const float first = a[i];
-        const float second = b[i];
-        a[i] = std::fma(first, cos[i], -(second * sin[i]));
-        b[i] = std::fma(second, cos[i], first * sin[i]);
+        float& a = at[table.interleaved ? 2 * i : i];
+        float& b = at[table.interleaved ? 2 * i + 1 : i + half];
+        const float first = a;
+        a = std::fma(first, cos[i], -(b * sin[i]));
+        b = std::fma(b, cos[i], first * sin[i]);
       }
     }
   }

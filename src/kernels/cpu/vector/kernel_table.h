@@ -92,6 +92,9 @@ struct KernelTable {
                     float* out) = nullptr;
   // Rotates pairs (x[i], x[i + half]), i in [0, half).
   void (*rope_head)(float* x, int64_t half, const float* cos, const float* sin) = nullptr;
+  // The same with pairs (x[2i], x[2i + 1]).
+  void (*rope_head_interleaved)(float* x, int64_t half, const float* cos,
+                                const float* sin) = nullptr;
   void (*widen[element_types])(const void* from, int64_t count, float* out) = {};
   // x *= 1 / (1 + exp(-gate))
   void (*scale_by_sigmoid)(float* x, float gate, int64_t width) = nullptr;

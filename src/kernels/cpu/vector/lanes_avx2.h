@@ -63,6 +63,19 @@ inline Lanes fma(Lanes x, Lanes y, Lanes z) {
 inline Lanes fms(Lanes x, Lanes y, Lanes z) {
   return {_mm256_fmsub_ps(x.a, y.a, z.a), _mm256_fmsub_ps(x.b, y.b, z.b)};
 }
+// x * y - z in even lanes, x * y + z in odd ones.
+inline Lanes fma_alternating(Lanes x, Lanes y, Lanes z) {
+  return {_mm256_fmaddsub_ps(x.a, y.a, z.a), _mm256_fmaddsub_ps(x.b, y.b, z.b)};
+}
+// Lanes 1 0 3 2 5 4 ...
+inline Lanes swap_pairs(Lanes x) {
+  return {_mm256_permute_ps(x.a, 0xb1), _mm256_permute_ps(x.b, 0xb1)};
+}
+// Lanes 0 0 1 1 2 2 ... of the first eight.
+inline Lanes twice_each(Lanes x) {
+  return {_mm256_permutevar8x32_ps(x.a, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3)),
+          _mm256_permutevar8x32_ps(x.a, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7))};
+}
 // The second if either is NaN.
 inline Lanes max(Lanes x, Lanes y) {
   return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)};

@@ -60,6 +60,19 @@ inline Lanes fma(Lanes a, Lanes b, Lanes c) {
 inline Lanes fms(Lanes a, Lanes b, Lanes c) {
   return {_mm512_fmsub_ps(a.v, b.v, c.v)};
 }
+// a * b - c in even lanes, a * b + c in odd ones.
+inline Lanes fma_alternating(Lanes a, Lanes b, Lanes c) {
+  return {_mm512_fmaddsub_ps(a.v, b.v, c.v)};
+}
+// Lanes 1 0 3 2 5 4 ...
+inline Lanes swap_pairs(Lanes a) {
+  return {_mm512_permute_ps(a.v, 0xb1)};
+}
+// Lanes 0 0 1 1 2 2 ... of the first eight.
+inline Lanes twice_each(Lanes a) {
+  const __m512i from = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+  return {_mm512_permutexvar_ps(from, a.v)};
+}
 // The second if either is NaN.
 inline Lanes max(Lanes a, Lanes b) {
   return {_mm512_max_ps(a.v, b.v)};

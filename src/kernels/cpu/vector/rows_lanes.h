@@ -43,6 +43,15 @@ inline void rope_head(float* x, int64_t half, const float* cos, const float* sin
   });
 }
 
+inline void rope_head_interleaved(float* x, int64_t half, const float* cos, const float* sin) {
+  each_lanes(2 * half, [&](int64_t i, int64_t n) {
+    const Lanes both = load_first(x + i, n);
+    const Lanes c = twice_each(load_first(cos + i / 2, n / 2));
+    const Lanes s = twice_each(load_first(sin + i / 2, n / 2));
+    store_first(x + i, n, fma_alternating(both, c, swap_pairs(both) * s));
+  });
+}
+
 template <class Type>
 void widen(const void* from, int64_t count, float* out) {
   const auto* in = static_cast<const typename Type::Stored*>(from);

@@ -28,6 +28,7 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.sum_squares = sum_squares;
   table.scale_row = scale_row;
   table.rope_head = rope_head;
+  table.rope_head_interleaved = rope_head_interleaved;
   table.widen[0] = widen<F32>;
   table.widen[1] = widen<Bf16>;
   table.widen[2] = widen<F16>;

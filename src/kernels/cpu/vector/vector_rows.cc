@@ -47,11 +47,12 @@ void VectorBackend::scale_by_norm(float* x, int64_t rows, int64_t width, int64_t
 void VectorBackend::rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
                          const int32_t* positions, const RopeTable& table) {
   const int64_t half = table.dims / 2;
+  const auto rotate = table.interleaved ? kernels_.rope_head_interleaved : kernels_.rope_head;
   each_row(rows, heads * head_dim, [&](int64_t row) {
     const float* cos = table.cos.data() + positions[row] * half;
     const float* sin = table.sin.data() + positions[row] * half;
     for (int64_t head = 0; head < heads; ++head)
-      kernels_.rope_head(x + row * stride + head * head_dim, half, cos, sin);
+      rotate(x + row * stride + head * head_dim, half, cos, sin);
   });
 }
 
