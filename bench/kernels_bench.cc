@@ -150,8 +150,8 @@ void experts(benchmark::State& state, Machine& machine, bool up, int64_t rows) {
       state, machine, Compute::bf16, operations, static_cast<double>(active * shape.bytes()), [&] {
         const ExpertRows grouped{routing.source, routing.begin};
         if (up) {
-          machine.backend->grouped_matmul_swiglu(x.data(), grouped, matrices, Compute::bf16,
-                                                 out.data());
+          machine.backend->grouped_matmul_glu(x.data(), grouped, matrices, nullptr, nullptr, {},
+                                              Compute::bf16, out.data());
         } else {
           machine.backend->grouped_matmul(x.data(), grouped, matrices, Compute::bf16, out.data());
         }

@@ -29,6 +29,19 @@ struct ExpertRows {
   std::span<const int32_t> begin;   // [experts + 1]
 };
 
+// A gated activation: what a pair of gate and up becomes.
+struct Glu {
+  enum class Kind {
+    silu,           // gate * sigmoid(gate) * up
+    gelu_tanh,      // gelu(gate) * up with the tanh form of GELU, Hendrycks & Gimpel 2016,
+                    // arXiv:1606.08415: gate * sigmoid(2 sqrt(2 / pi) (gate + 0.044715 gate³))
+    clamped_swish,  // gate * sigmoid(alpha * gate) * (up + 1), gate at most limit, |up| too
+  };
+  Kind kind = Kind::silu;
+  float alpha = 0.0f;  // of clamped_swish, as is limit
+  float limit = 0.0f;
+};
+
 // One layer's paged cache of one dp group: K and V of `kv_heads` heads. Within a page K lies as
 // [kv_heads][head_dim][page_tokens] and V as [kv_heads][page_tokens][v_head_dim], in all backends.
 struct KvLayer {
@@ -84,20 +97,21 @@ class Backend {
                       Compute compute, float* out) = 0;
 
   // As matmul for the fused matrix [2 * intermediate, k] whose panels alternate gate and up
-  // (PanelOrder::gate_up): out[rows, intermediate] = silu(gate + gate_bias) * (up +
-  // up_bias).
-  virtual void matmul_swiglu(const float* x, int64_t rows, const PackedMatrix& w,
-                             const float* gate_bias, const float* up_bias, Compute compute,
-                             float* out) = 0;
+  // (PanelOrder::gate_up): out[rows, intermediate] = glu(gate + gate_bias, up + up_bias). Biases:
+  // [intermediate], null: zeros.
+  virtual void matmul_glu(const float* x, int64_t rows, const PackedMatrix& w,
+                          const float* gate_bias, const float* up_bias, const Glu& glu,
+                          Compute compute, float* out) = 0;
 
   // The same for many experts at once, each with its own rows; work is balanced over threads by
-  // rows. Experts that have rows are of one shape.
+  // rows. Experts that have rows are of one shape. Biases: [experts, intermediate], null: zeros.
   virtual void grouped_matmul(const float* x, const ExpertRows& rows,
                               std::span<const PackedMatrix> experts, Compute compute,
                               float* out) = 0;
-  virtual void grouped_matmul_swiglu(const float* x, const ExpertRows& rows,
-                                     std::span<const PackedMatrix> experts, Compute compute,
-                                     float* out) = 0;
+  virtual void grouped_matmul_glu(const float* x, const ExpertRows& rows,
+                                  std::span<const PackedMatrix> experts, const float* gate_bias,
+                                  const float* up_bias, const Glu& glu, Compute compute,
+                                  float* out) = 0;
 
   // out = x / sqrt(mean(x²) + eps) * w, for `rows` rows of `width` that lie `stride` apart in x and
   // out (out may be x). RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467.
@@ -141,6 +155,7 @@ class Backend {
                      std::span<const int32_t> ids, float* out) = 0;
 
   virtual void add(float* x, const float* y, int64_t count) = 0;  // x += y
+  virtual void relu_squared(float* x, int64_t count) = 0;         // x = max(x, 0)²
   // x[row, :] *= sigmoid(gate[row]) (a shared expert's gate)
   virtual void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) = 0;
 

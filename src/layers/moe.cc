@@ -39,8 +39,8 @@ void Moe::compute_experts(const Runtime& runtime, const Dispatched& work, float*
     return;
   }
   float* mid = runtime.workspace.floats(StepBuffer::expert_mid);
-  runtime.backend.grouped_matmul_swiglu(work.rows, {work.source, work.begin}, weights_.gate_up,
-                                        runtime.compute, mid);
+  runtime.backend.grouped_matmul_glu(work.rows, {work.source, work.begin}, weights_.gate_up,
+                                     nullptr, nullptr, {}, runtime.compute, mid);
   std::vector<int32_t> in_place(work.source.size());
   std::iota(in_place.begin(), in_place.end(), 0);
   runtime.backend.grouped_matmul(mid, {in_place, work.begin}, weights_.down, runtime.compute,

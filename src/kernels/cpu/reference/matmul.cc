@@ -40,17 +40,33 @@ float dot(const float* x, const PackedMatrix& w, int64_t panel, int64_t column, 
   return tree.sum();
 }
 
-float silu(float x) {
-  return x / (1.0f + std::exp(-x));
+// x * sigmoid(z)
+float gated(float x, float z) {
+  return x / (1.0f + std::exp(-z));
 }
 
-void swiglu_row(const float* x, const PackedMatrix& w, const float* gate_bias, const float* up_bias,
-                Compute compute, float* out) {
+float gated_pair(const Glu& glu, float gate, float up) {
+  switch (glu.kind) {
+    case Glu::Kind::silu:
+      return gated(gate, gate) * up;
+    case Glu::Kind::gelu_tanh:  // 2 sqrt(2 / pi), and that times 0.044715
+      return gated(gate, gate * std::fma(gate * gate, 0.0713548163f, 1.59576912f)) * up;
+    case Glu::Kind::clamped_swish:  // NaN passes all clamps
+      gate = gate > glu.limit ? glu.limit : gate;
+      up = up > glu.limit ? glu.limit : up < -glu.limit ? -glu.limit : up;
+      return gated(gate, glu.alpha * gate) * (up + 1.0f);
+  }
+  return 0.0f;
+}
+
+void glu_row(const float* x, const PackedMatrix& w, const float* gate_bias, const float* up_bias,
+             const Glu& glu, Compute compute, float* out) {
   for (int64_t i = 0; i < w.shape().n / 2; ++i) {
     const int64_t panel = i / panel_width * 2;
     const float gate = dot(x, w, panel, i % panel_width, compute);
     const float up = dot(x, w, panel + 1, i % panel_width, compute);
-    out[i] = silu(gate + (gate_bias ? gate_bias[i] : 0.0f)) * (up + (up_bias ? up_bias[i] : 0.0f));
+    out[i] = gated_pair(glu, gate + (gate_bias ? gate_bias[i] : 0.0f),
+                        up + (up_bias ? up_bias[i] : 0.0f));
   }
 }
 
@@ -68,12 +84,12 @@ void ReferenceBackend::matmul(const float* x, int64_t rows, const PackedMatrix& 
     plain_row(x + row * w.shape().k(), w, bias, compute, out + row * w.shape().n);
 }
 
-void ReferenceBackend::matmul_swiglu(const float* x, int64_t rows, const PackedMatrix& w,
-                                     const float* gate_bias, const float* up_bias, Compute compute,
-                                     float* out) {
+void ReferenceBackend::matmul_glu(const float* x, int64_t rows, const PackedMatrix& w,
+                                  const float* gate_bias, const float* up_bias, const Glu& glu,
+                                  Compute compute, float* out) {
   for (int64_t row = 0; row < rows; ++row)
-    swiglu_row(x + row * w.shape().k(), w, gate_bias, up_bias, compute,
-               out + row * (w.shape().n / 2));
+    glu_row(x + row * w.shape().k(), w, gate_bias, up_bias, glu, compute,
+            out + row * (w.shape().n / 2));
 }
 
 void ReferenceBackend::grouped_matmul(const float* x, const ExpertRows& rows,
@@ -87,14 +103,19 @@ void ReferenceBackend::grouped_matmul(const float* x, const ExpertRows& rows,
   }
 }
 
-void ReferenceBackend::grouped_matmul_swiglu(const float* x, const ExpertRows& rows,
-                                             std::span<const PackedMatrix> experts, Compute compute,
-                                             float* out) {
+void ReferenceBackend::grouped_matmul_glu(const float* x, const ExpertRows& rows,
+                                          std::span<const PackedMatrix> experts,
+                                          const float* gate_bias, const float* up_bias,
+                                          const Glu& glu, Compute compute, float* out) {
   for (size_t e = 0; e < experts.size(); ++e) {
     const PackedShape& shape = experts[e].shape();
+    const int64_t outputs = shape.n / 2;
+    const auto of_expert = [&](const float* bias) {
+      return bias == nullptr ? nullptr : bias + static_cast<int64_t>(e) * outputs;
+    };
     for (int64_t row = rows.begin[e]; row < rows.begin[e + 1]; ++row)
-      swiglu_row(x + rows.source[static_cast<size_t>(row)] * shape.k(), experts[e], nullptr,
-                 nullptr, compute, out + row * (shape.n / 2));
+      glu_row(x + rows.source[static_cast<size_t>(row)] * shape.k(), experts[e],
+              of_expert(gate_bias), of_expert(up_bias), glu, compute, out + row * outputs);
   }
 }
 

@@ -15,13 +15,14 @@ class ReferenceBackend final : public Backend {
 
   void matmul(const float* x, int64_t rows, const PackedMatrix& w, const float* bias,
               Compute compute, float* out) override;
-  void matmul_swiglu(const float* x, int64_t rows, const PackedMatrix& w, const float* gate_bias,
-                     const float* up_bias, Compute compute, float* out) override;
+  void matmul_glu(const float* x, int64_t rows, const PackedMatrix& w, const float* gate_bias,
+                  const float* up_bias, const Glu& glu, Compute compute, float* out) override;
   void grouped_matmul(const float* x, const ExpertRows& rows, std::span<const PackedMatrix> experts,
                       Compute compute, float* out) override;
-  void grouped_matmul_swiglu(const float* x, const ExpertRows& rows,
-                             std::span<const PackedMatrix> experts, Compute compute,
-                             float* out) override;
+  void grouped_matmul_glu(const float* x, const ExpertRows& rows,
+                          std::span<const PackedMatrix> experts, const float* gate_bias,
+                          const float* up_bias, const Glu& glu, Compute compute,
+                          float* out) override;
 
   void rms_norm(const float* x, int64_t rows, int64_t width, int64_t stride, const float* w,
                 float eps, float* out) override;
@@ -42,6 +43,7 @@ class ReferenceBackend final : public Backend {
   void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,
              std::span<const int32_t> ids, float* out) override;
   void add(float* x, const float* y, int64_t count) override;
+  void relu_squared(float* x, int64_t count) override;
   void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) override;
   void combine_experts(const float* partial, const int32_t* where, const float* weights,
                        int64_t rows, int64_t top_k, int64_t parts, int64_t width,

@@ -91,6 +91,13 @@ void ReferenceBackend::add(float* x, const float* y, int64_t count) {
   for (int64_t i = 0; i < count; ++i) x[i] += y[i];
 }
 
+void ReferenceBackend::relu_squared(float* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float positive = x[i] < 0.0f ? 0.0f : x[i];  // NaN stays
+    x[i] = positive * positive;
+  }
+}
+
 void ReferenceBackend::scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows,
                                              int64_t width) {
   for (int64_t row = 0; row < rows; ++row) {

@@ -11,6 +11,7 @@ namespace dure {
 inline constexpr int most_tile_rows = 12;       // rows of a register tile
 inline constexpr int most_attention_rows = 16;  // (row, head) pairs that share one pass over keys
 inline constexpr int element_types = 3;         // indexed by DType: f32, bf16, f16
+inline constexpr int glu_kinds = 3;  // indexed by Glu::Kind: silu, gelu_tanh, clamped_swish
 
 // out[rows, 32] = x · one panel of weights. A step is one unit of the packed layout: one input, or
 // a pair of them for bf16.
@@ -24,6 +25,20 @@ struct MatmulTile {
   float* tree = nullptr;           // scratch [levels][rows][32]; levels > log2(segment_count)
   const char* prefetch = nullptr;  // where the weights that come next are; a hint
   int64_t prefetch_step = 0;       // bytes to move on after each step
+};
+
+// Tiles of gate and up on their way to what backend.h's Glu makes of them.
+struct GluTile {
+  const float* gate = nullptr;  // [rows][32]
+  const float* up = nullptr;    // [rows][32]
+  int32_t rows = 0;
+  int32_t columns = 0;               // 1 .. 32
+  const float* gate_bias = nullptr;  // [columns] or null
+  const float* up_bias = nullptr;
+  float alpha = 0.0f;
+  float limit = 0.0f;
+  float* out = nullptr;  // [rows], `stride` apart
+  int64_t stride = 0;
 };
 
 // Rows of x on their way into a tile: [k] each, padded with zeros to whole steps in each segment.
@@ -77,12 +92,11 @@ struct KernelTable {
   void (*pack_rounded)(const PackTile&) = nullptr;  // out: fp32, rounded to bf16
   void (*pack_bf16)(const PackTile&) = nullptr;     // out: pairs of bf16; unit is 2
 
-  // Epilogues from tiles [rows][32] to `columns` outputs of rows `stride` apart; bias may be null.
+  // Epilogues: from a tile [rows][32] to `columns` outputs of rows `stride` apart; bias may be
+  // null.
   void (*finish_plain)(const float* tile, int32_t rows, int32_t columns, const float* bias,
                        float* out, int64_t stride) = nullptr;
-  void (*finish_swiglu)(const float* gate, const float* up, int32_t rows, int32_t columns,
-                        const float* gate_bias, const float* up_bias, float* out,
-                        int64_t stride) = nullptr;
+  void (*finish_glu[glu_kinds])(const GluTile&) = {};
 
   void (*attention[element_types])(const AttentionTile&) = {};
 

@@ -61,8 +61,12 @@ inline Lanes tanh(Lanes x) {
 inline Lanes sigmoid(Lanes x) {
   return all(1.0f) / (all(1.0f) + exp(zero() - x));
 }
+// x * sigmoid(z)
+inline Lanes gated(Lanes x, Lanes z) {
+  return x / (all(1.0f) + exp(zero() - z));
+}
 inline Lanes silu(Lanes x) {
-  return x / (all(1.0f) + exp(zero() - x));
+  return gated(x, x);
 }
 
 // The sum of all lanes in the order of sum_order.h.

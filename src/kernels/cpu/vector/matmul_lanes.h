@@ -89,21 +89,6 @@ inline void finish_plain(const float* tile, int32_t rows, int32_t columns, const
   }
 }
 
-inline void finish_swiglu(const float* gate, const float* up, int32_t rows, int32_t columns,
-                          const float* gate_bias, const float* up_bias, float* out,
-                          int64_t stride) {
-  for (int32_t from = 0; from < columns; from += 16) {
-    const int64_t n = columns - from < 16 ? columns - from : 16;
-    const Lanes to_gate = gate_bias != nullptr ? load_first(gate_bias + from, n) : zero();
-    const Lanes to_up = up_bias != nullptr ? load_first(up_bias + from, n) : zero();
-    for (int32_t r = 0; r < rows; ++r) {
-      const Lanes g = load(gate + r * 32 + from) + to_gate;
-      const Lanes u = load(up + r * 32 + from) + to_up;
-      store_first(out + r * stride + from, n, silu(g) * u);
-    }
-  }
-}
-
 // Rows of x to [input][row], segments padded with zeros to whole steps. Rounded: to bf16.
 template <bool Rounded>
 void pack_rows_fp32(const PackTile& pack) {

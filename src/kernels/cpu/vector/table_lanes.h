@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/vector/attention_lanes.h"
+#include "kernels/cpu/vector/glu_lanes.h"
 #include "kernels/cpu/vector/kernel_table.h"
 #include "kernels/cpu/vector/matmul_lanes.h"
 #include "kernels/cpu/vector/peak_lanes.h"
@@ -21,7 +22,9 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.pack_rounded = pack_rows_fp32<true>;
   table.pack_bf16 = pack_rows_bf16;
   table.finish_plain = finish_plain;
-  table.finish_swiglu = finish_swiglu;
+  table.finish_glu[0] = finish_glu<Silu>;
+  table.finish_glu[1] = finish_glu<GeluTanh>;
+  table.finish_glu[2] = finish_glu<ClampedSwish>;
   table.attention[0] = attend<F32>;
   table.attention[1] = attend<Bf16>;
   table.attention[2] = attend<F16>;

@@ -21,13 +21,14 @@ class VectorBackend final : public Backend {
 
   void matmul(const float* x, int64_t rows, const PackedMatrix& w, const float* bias,
               Compute compute, float* out) override;
-  void matmul_swiglu(const float* x, int64_t rows, const PackedMatrix& w, const float* gate_bias,
-                     const float* up_bias, Compute compute, float* out) override;
+  void matmul_glu(const float* x, int64_t rows, const PackedMatrix& w, const float* gate_bias,
+                  const float* up_bias, const Glu& glu, Compute compute, float* out) override;
   void grouped_matmul(const float* x, const ExpertRows& rows, std::span<const PackedMatrix> experts,
                       Compute compute, float* out) override;
-  void grouped_matmul_swiglu(const float* x, const ExpertRows& rows,
-                             std::span<const PackedMatrix> experts, Compute compute,
-                             float* out) override;
+  void grouped_matmul_glu(const float* x, const ExpertRows& rows,
+                          std::span<const PackedMatrix> experts, const float* gate_bias,
+                          const float* up_bias, const Glu& glu, Compute compute,
+                          float* out) override;
 
   void rms_norm(const float* x, int64_t rows, int64_t width, int64_t stride, const float* w,
                 float eps, float* out) override;
@@ -48,6 +49,7 @@ class VectorBackend final : public Backend {
   void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,
              std::span<const int32_t> ids, float* out) override;
   void add(float* x, const float* y, int64_t count) override;
+  void relu_squared(float* x, int64_t count) override;
   void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) override;
   void combine_experts(const float* partial, const int32_t* where, const float* weights,
                        int64_t rows, int64_t top_k, int64_t parts, int64_t width,
@@ -61,8 +63,9 @@ class VectorBackend final : public Backend {
     const int32_t* begin = nullptr;   // [matrices + 1]: rows of out of each matrix
     std::span<const PackedMatrix> matrices;
     Compute compute = Compute::fp32;
-    const float* bias = nullptr;  // of plain panels, or of gate
+    const float* bias = nullptr;  // [matrices, outputs] of plain panels, or of gate
     const float* up_bias = nullptr;
+    Glu glu;  // of gate_up panels
     float* out = nullptr;
   };
   struct Tile {
@@ -110,6 +113,15 @@ class VectorBackend final : public Backend {
     pool_.run((rows + chunk - 1) / chunk, [&](int64_t index, int) {
       const int64_t end = (index + 1) * chunk < rows ? (index + 1) * chunk : rows;
       for (int64_t row = index * chunk; row < end; ++row) fn(row);
+    });
+  }
+
+  // Calls fn(begin, end) for pieces of [0, count).
+  template <class Function>
+  void each_piece(int64_t count, const Function& fn) {
+    constexpr int64_t piece = 16384;
+    pool_.run((count + piece - 1) / piece, [&](int64_t index, int) {
+      fn(index * piece, (index + 1) * piece < count ? (index + 1) * piece : count);
     });
   }
 

@@ -39,7 +39,7 @@ const char* address_after(const char* at, int64_t bytes) {
 struct VectorBackend::Path {
   void (*kernel)(const MatmulTile&) = nullptr;
   void (*pack)(const PackTile&) = nullptr;
-  bool swiglu = false;
+  bool glu = false;
   int64_t unit = 1;
   int64_t x_row_bytes = 0;  // of one packed row
   int64_t step_bytes = 0;   // of one panel
@@ -66,7 +66,7 @@ void VectorBackend::plan_tiles(const Product& product, const Path& path) {
 
 void VectorBackend::plan_items(const PackedShape& shape, const Path& path) {
   items_.clear();
-  const int64_t together = path.swiglu ? 2 : 1;  // panels that one epilogue needs
+  const int64_t together = path.glu ? 2 : 1;  // panels that one epilogue needs
   const int64_t panels = shape.panels();
   int64_t cost = 0;
   for (const Tile& tile : tiles_) cost += panels * tile.rows;
@@ -120,7 +120,7 @@ void VectorBackend::run_item(const Product& product, const Path& path, const Ite
   call.segments = steps_.data();
   call.segment_count = static_cast<int32_t>(steps_.size());
   call.tree = scratch + 2 * most_tile_rows * panel_width;
-  const int64_t together = path.swiglu ? 2 : 1;
+  const int64_t together = path.glu ? 2 : 1;
   const int64_t outputs = shape.n / together;
   const int32_t tiles = item.tile_end - item.tile;
 
@@ -145,13 +145,16 @@ void VectorBackend::run_item(const Product& product, const Path& path, const Ite
         path.kernel(call);
       }
       float* const out = product.out + tile.row * outputs + first;
-      const float* const bias = product.bias != nullptr ? product.bias + first : nullptr;
-      const float* const up_bias = product.up_bias != nullptr ? product.up_bias + first : nullptr;
-      if (path.swiglu) {
-        kernels_.finish_swiglu(results[0], results[1], tile.rows, columns, bias, up_bias, out,
-                               outputs);
+      const auto at = [&](const float* bias) {
+        return bias == nullptr ? nullptr : bias + item.matrix * outputs + first;
+      };
+      if (path.glu) {
+        const Glu& glu = product.glu;
+        kernels_.finish_glu[static_cast<size_t>(glu.kind)](
+            {results[0], results[1], tile.rows, columns, at(product.bias), at(product.up_bias),
+             glu.alpha, glu.limit, out, outputs});
       } else {
-        kernels_.finish_plain(results[0], tile.rows, columns, bias, out, outputs);
+        kernels_.finish_plain(results[0], tile.rows, columns, at(product.bias), out, outputs);
       }
     }
   }
@@ -177,7 +180,7 @@ void VectorBackend::multiply(const Product& product) {
   path.pack = pairs                              ? kernels_.pack_bf16
               : product.compute == Compute::bf16 ? kernels_.pack_rounded
                                                  : kernels_.pack_fp32;
-  path.swiglu = shape.order == PanelOrder::gate_up;
+  path.glu = shape.order == PanelOrder::gate_up;
   path.unit = shape.unit();
   path.x_row_bytes = shape.padded_k() * (pairs ? 2 : 4);
   path.step_bytes = panel_width * shape.unit() * bytes_of(shape.dtype);
@@ -201,26 +204,28 @@ void VectorBackend::multiply(const Product& product) {
 void VectorBackend::matmul(const float* x, int64_t rows, const PackedMatrix& w, const float* bias,
                            Compute compute, float* out) {
   const int32_t begin[2] = {0, static_cast<int32_t>(rows)};
-  multiply({x, nullptr, begin, {&w, 1}, compute, bias, nullptr, out});
+  multiply({x, nullptr, begin, {&w, 1}, compute, bias, nullptr, {}, out});
 }
 
-void VectorBackend::matmul_swiglu(const float* x, int64_t rows, const PackedMatrix& w,
-                                  const float* gate_bias, const float* up_bias, Compute compute,
-                                  float* out) {
+void VectorBackend::matmul_glu(const float* x, int64_t rows, const PackedMatrix& w,
+                               const float* gate_bias, const float* up_bias, const Glu& glu,
+                               Compute compute, float* out) {
   const int32_t begin[2] = {0, static_cast<int32_t>(rows)};
-  multiply({x, nullptr, begin, {&w, 1}, compute, gate_bias, up_bias, out});
+  multiply({x, nullptr, begin, {&w, 1}, compute, gate_bias, up_bias, glu, out});
 }
 
 void VectorBackend::grouped_matmul(const float* x, const ExpertRows& rows,
                                    std::span<const PackedMatrix> experts, Compute compute,
                                    float* out) {
-  multiply({x, rows.source.data(), rows.begin.data(), experts, compute, nullptr, nullptr, out});
+  multiply({x, rows.source.data(), rows.begin.data(), experts, compute, nullptr, nullptr, {}, out});
 }
 
-void VectorBackend::grouped_matmul_swiglu(const float* x, const ExpertRows& rows,
-                                          std::span<const PackedMatrix> experts, Compute compute,
-                                          float* out) {
-  multiply({x, rows.source.data(), rows.begin.data(), experts, compute, nullptr, nullptr, out});
+void VectorBackend::grouped_matmul_glu(const float* x, const ExpertRows& rows,
+                                       std::span<const PackedMatrix> experts,
+                                       const float* gate_bias, const float* up_bias, const Glu& glu,
+                                       Compute compute, float* out) {
+  multiply(
+      {x, rows.source.data(), rows.begin.data(), experts, compute, gate_bias, up_bias, glu, out});
 }
 
 }  // namespace dure

@@ -84,10 +84,17 @@ void VectorBackend::embed(const void* table, DType dtype, int64_t first, int64_t
 }
 
 void VectorBackend::add(float* x, const float* y, int64_t count) {
-  constexpr int64_t piece = 16384;
-  each_row((count + piece - 1) / piece, piece, [&](int64_t index) {
-    const int64_t end = std::min((index + 1) * piece, count);
-    for (int64_t i = index * piece; i < end; ++i) x[i] += y[i];
+  each_piece(count, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) x[i] += y[i];
+  });
+}
+
+void VectorBackend::relu_squared(float* x, int64_t count) {
+  each_piece(count, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float positive = x[i] < 0.0f ? 0.0f : x[i];  // NaN stays
+      x[i] = positive * positive;
+    }
   });
 }
 
