@@ -42,6 +42,30 @@ struct Glu {
   float limit = 0.0f;
 };
 
+// How a router's logits become experts and weights.
+//
+// Each expert has a score, and a choice value: the score plus its correction. Without corrections
+// the logits stand for the choice values where only their order counts, for every score grows with
+// its logit: scores that are equal only by rounding are told apart. With groups > 1 the experts are
+// that many equal runs, and only the experts of the kept_groups groups that rank highest compete.
+// The top_k largest choice values win, in falling order; equal ones, of experts or of groups: lower
+// number first; NaN comes last. Weights are the scores of the chosen, which the corrections never
+// touch: DeepSeek-V3, arXiv:2412.19437, section 2.1.2. Groups: DeepSeek-V2, arXiv:2405.04434,
+// section 2.2.2.
+struct RouteShape {
+  enum class Score { softmax, sigmoid, sqrt_softplus };  // the last: sqrt(ln(1 + e^logit))
+  enum class GroupRank { best, best_two };  // by the largest choice value, or the sum of two
+  int64_t experts = 0;
+  int64_t top_k = 0;
+  Score score = Score::softmax;
+  bool normalize = false;  // weights are divided by their sum + epsilon
+  float epsilon = 0.0f;
+  float scale = 1.0f;       // weights are multiplied by this last
+  int64_t groups = 1;       // divides experts
+  int64_t kept_groups = 1;  // they hold top_k experts or more
+  GroupRank group_rank = GroupRank::best;
+};
+
 // One layer's paged cache of one dp group: K and V of `kv_heads` heads. Within a page K lies as
 // [kv_heads][head_dim][page_tokens] and V as [kv_heads][page_tokens][v_head_dim], in all backends.
 struct KvLayer {
@@ -143,11 +167,10 @@ class Backend {
   virtual void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                          const AttentionShape& shape, const KvLayer& cache, float* out) = 0;
 
-  // Softmax over `experts` router logits of each row, the top_k largest in falling order (ties:
-  // lower number first), their weights divided by their sum if `normalize`. ids, weights: [rows,
-  // top_k].
-  virtual void top_k_softmax(const float* logits, int64_t rows, int64_t experts, int64_t top_k,
-                             bool normalize, int32_t* ids, float* weights) = 0;
+  // Chooses experts for each row. logits: [rows, experts]; correction: [experts], null: none; ids,
+  // weights: [rows, top_k].
+  virtual void route(const float* logits, const float* correction, int64_t rows,
+                     const RouteShape& shape, int32_t* ids, float* weights) = 0;
 
   // out[i] = table[ids[i] - first] for ids in [first, first + count), else zeros. table: [count,
   // hidden].

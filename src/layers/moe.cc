@@ -16,8 +16,11 @@ void Moe::route(const Runtime& runtime, const float* x, int64_t rows, int32_t* i
   float* logits = runtime.workspace.floats(StepBuffer::router);
   // Never rounded: a choice that flips costs more than the product (see cost/resident.cc).
   runtime.backend.matmul(x, rows, weights_.router, nullptr, Compute::fp32, logits);
-  runtime.backend.top_k_softmax(logits, rows, spec_.experts, spec_.top_k, spec_.router.normalize,
-                                ids, weights);
+  RouteShape shape;
+  shape.experts = spec_.experts;
+  shape.top_k = spec_.top_k;
+  shape.normalize = spec_.router.normalize;
+  runtime.backend.route(logits, nullptr, rows, shape, ids, weights);
 }
 
 void Moe::add_shared(const Runtime& runtime, const float* x, int64_t rows, float* out) const {

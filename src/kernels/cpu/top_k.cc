@@ -26,10 +26,4 @@ void select_top_k(const float* values, int64_t count, int64_t top_k, int32_t* id
   }
 }
 
-void normalize_weights(float* weights, int64_t count) {
-  float sum = 0.0f;
-  for (int64_t i = 0; i < count; ++i) sum += weights[i];
-  for (int64_t i = 0; i < count; ++i) weights[i] /= sum;
-}
-
 }  // namespace dure

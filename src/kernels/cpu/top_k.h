@@ -10,7 +10,4 @@ namespace dure {
 // count.
 void select_top_k(const float* values, int64_t count, int64_t top_k, int32_t* ids);
 
-// Divides the weights by their sum, added in order.
-void normalize_weights(float* weights, int64_t count);
-
 }  // namespace dure

@@ -1,26 +1,50 @@
 // Router and combination of expert outputs of the reference backend.
 #include <cmath>
-#include <limits>
 
+#include "kernels/cpu/choose_experts.h"
 #include "kernels/cpu/reference/reference_backend.h"
 #include "kernels/cpu/top_k.h"
 #include "kernels/sum_order.h"
 
 namespace dure {
 
-void ReferenceBackend::top_k_softmax(const float* logits, int64_t rows, int64_t experts,
-                                     int64_t top_k, bool normalize, int32_t* ids, float* weights) {
+namespace {
+
+void softmax(const float* x, int64_t count, float* out) {
+  int32_t best;
+  select_top_k(x, count, 1, &best);
+  const float largest = x[best];
+  float lanes[sum_lanes] = {};
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = std::exp(x[i] - largest);
+    lanes[i % sum_lanes] += out[i];
+  }
+  const float sum = add_lanes(lanes);
+  for (int64_t i = 0; i < count; ++i) out[i] /= sum;
+}
+
+float score(RouteShape::Score kind, float x) {
+  if (kind == RouteShape::Score::sigmoid) return 1.0f / (1.0f + std::exp(-x));
+  const float positive = x < 0.0f ? 0.0f : x;
+  return std::sqrt(positive + std::log1p(std::exp(-std::abs(x))));
+}
+
+}  // namespace
+
+void ReferenceBackend::route(const float* logits, const float* correction, int64_t rows,
+                             const RouteShape& shape, int32_t* ids, float* weights) {
+  RouteScratch scratch;
+  scratch.fit(shape);
   for (int64_t row = 0; row < rows; ++row) {
-    const float* in = logits + row * experts;
-    int32_t* row_ids = ids + row * top_k;
-    float* row_weights = weights + row * top_k;
-    select_top_k(in, experts, top_k, row_ids);
-    const float largest = in[row_ids[0]];
-    float lanes[sum_lanes] = {};
-    for (int64_t e = 0; e < experts; ++e) lanes[e % sum_lanes] += std::exp(in[e] - largest);
-    const float sum = add_lanes(lanes);
-    for (int64_t s = 0; s < top_k; ++s) row_weights[s] = std::exp(in[row_ids[s]] - largest) / sum;
-    if (normalize) normalize_weights(row_weights, top_k);
+    const float* const in = logits + row * shape.experts;
+    float* const scores = scratch.scores.data();
+    if (shape.score == RouteShape::Score::softmax) {
+      softmax(in, shape.experts, scores);
+    } else {
+      for (int64_t e = 0; e < shape.experts; ++e) scores[e] = score(shape.score, in[e]);
+    }
+    choose_experts(in, correction, shape, scratch, ids + row * shape.top_k,
+                   weights + row * shape.top_k);
   }
 }
 

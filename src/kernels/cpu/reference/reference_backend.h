@@ -38,8 +38,8 @@ class ReferenceBackend final : public Backend {
   void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                  const AttentionShape& shape, const KvLayer& cache, float* out) override;
 
-  void top_k_softmax(const float* logits, int64_t rows, int64_t experts, int64_t top_k,
-                     bool normalize, int32_t* ids, float* weights) override;
+  void route(const float* logits, const float* correction, int64_t rows, const RouteShape& shape,
+             int32_t* ids, float* weights) override;
   void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,
              std::span<const int32_t> ids, float* out) override;
   void add(float* x, const float* y, int64_t count) override;

@@ -11,6 +11,7 @@ namespace dure {
 inline constexpr int most_tile_rows = 12;       // rows of a register tile
 inline constexpr int most_attention_rows = 16;  // (row, head) pairs that share one pass over keys
 inline constexpr int element_types = 3;         // indexed by DType: f32, bf16, f16
+inline constexpr int score_kinds = 3;           // indexed by RouteShape::Score
 inline constexpr int glu_kinds = 3;  // indexed by Glu::Kind: silu, gelu_tanh, clamped_swish
 
 // out[rows, 32] = x · one panel of weights. A step is one unit of the packed layout: one input, or
@@ -112,9 +113,8 @@ struct KernelTable {
   void (*widen[element_types])(const void* from, int64_t count, float* out) = {};
   // x *= 1 / (1 + exp(-gate))
   void (*scale_by_sigmoid)(float* x, float gate, int64_t width) = nullptr;
-  // weights[i] = exp(x[ids[i]] - largest) / (sum of exp(x - largest) over count)
-  void (*softmax_of)(const float* x, int64_t count, float largest, const int32_t* ids, int64_t k,
-                     float* weights) = nullptr;
+  // Scores of a row of router logits: softmax, sigmoid, sqrt_softplus.
+  void (*route_scores[score_kinds])(const float* x, int64_t count, float* out) = {};
   // out[0, width) = sum over slots, in order, of weights[s] * (binary tree over `parts` of
   // partial[where[s * parts + p]]); rows of partial are `stride` apart.
   void (*combine)(const float* partial, int64_t stride, const int32_t* where, const float* weights,

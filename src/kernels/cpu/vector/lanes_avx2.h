@@ -83,6 +83,9 @@ inline Lanes max(Lanes x, Lanes y) {
 inline Lanes min(Lanes x, Lanes y) {
   return {_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)};
 }
+inline Lanes sqrt(Lanes x) {
+  return {_mm256_sqrt_ps(x.a), _mm256_sqrt_ps(x.b)};
+}
 inline Lanes round_to_even(Lanes x) {
   constexpr int mode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   return {_mm256_round_ps(x.a, mode), _mm256_round_ps(x.b, mode)};

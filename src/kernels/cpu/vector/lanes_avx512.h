@@ -80,6 +80,9 @@ inline Lanes max(Lanes a, Lanes b) {
 inline Lanes min(Lanes a, Lanes b) {
   return {_mm512_min_ps(a.v, b.v)};
 }
+inline Lanes sqrt(Lanes a) {
+  return {_mm512_sqrt_ps(a.v)};
+}
 inline Lanes round_to_even(Lanes a) {
   return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }

@@ -66,18 +66,33 @@ inline void scale_by_sigmoid(float* x, float gate, int64_t width) {
              [&](int64_t i, int64_t n) { store_first(x + i, n, load_first(x + i, n) * factor); });
 }
 
-inline void softmax_of(const float* x, int64_t count, float largest, const int32_t* ids, int64_t k,
-                       float* weights) {
+inline void softmax_row(const float* x, int64_t count, float* out) {
+  const Lanes lowest = all(-__builtin_inff());
+  Lanes top = lowest;
+  each_lanes(count, [&](int64_t i, int64_t n) {  // NaN is passed over
+    top = max(keep_between(load_first(x + i, n), 0, n, lowest), top);
+  });
+  const Lanes largest = all(largest_of(top));
   Lanes sum = zero();
   each_lanes(count, [&](int64_t i, int64_t n) {
-    const Lanes part = exp(load_first(x + i, n) - all(largest));
+    const Lanes part = exp(load_first(x + i, n) - largest);
+    store_first(out + i, n, part);
     sum = sum + keep_between(part, 0, n, zero());
   });
   const Lanes total = all(sum_of(sum));
-  each_lanes(k, [&](int64_t i, int64_t n) {
-    alignas(64) float chosen[16] = {};
-    for (int64_t j = 0; j < n; ++j) chosen[j] = x[ids[i + j]];
-    store_first(weights + i, n, exp(load(chosen) - all(largest)) / total);
+  each_lanes(count, [&](int64_t i, int64_t n) {
+    store_first(out + i, n, load_first(out + i, n) / total);
+  });
+}
+
+inline void sigmoid_row(const float* x, int64_t count, float* out) {
+  each_lanes(count,
+             [&](int64_t i, int64_t n) { store_first(out + i, n, sigmoid(load_first(x + i, n))); });
+}
+
+inline void sqrt_softplus_row(const float* x, int64_t count, float* out) {
+  each_lanes(count, [&](int64_t i, int64_t n) {
+    store_first(out + i, n, sqrt(softplus(load_first(x + i, n))));
   });
 }
 

@@ -36,7 +36,9 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.widen[1] = widen<Bf16>;
   table.widen[2] = widen<F16>;
   table.scale_by_sigmoid = scale_by_sigmoid;
-  table.softmax_of = softmax_of;
+  table.route_scores[0] = softmax_row;
+  table.route_scores[1] = sigmoid_row;
+  table.route_scores[2] = sqrt_softplus_row;
   table.combine = combine;
   table.peak = peak;
   table.read_stream = read_stream;

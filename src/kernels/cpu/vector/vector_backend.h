@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/backend.h"
+#include "kernels/cpu/choose_experts.h"
 #include "kernels/cpu/vector/kernel_table.h"
 
 namespace dure {
@@ -44,8 +45,8 @@ class VectorBackend final : public Backend {
   void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                  const AttentionShape& shape, const KvLayer& cache, float* out) override;
 
-  void top_k_softmax(const float* logits, int64_t rows, int64_t experts, int64_t top_k,
-                     bool normalize, int32_t* ids, float* weights) override;
+  void route(const float* logits, const float* correction, int64_t rows, const RouteShape& shape,
+             int32_t* ids, float* weights) override;
   void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,
              std::span<const int32_t> ids, float* out) override;
   void add(float* x, const float* y, int64_t count) override;
@@ -103,17 +104,21 @@ class VectorBackend final : public Backend {
   void plan_attention(std::span<const AttentionSlice> slices, const AttentionShape& shape,
                       int64_t kv_heads);
 
-  // Calls fn(row) for all rows, in chunks that are worth a thread's while.
+  // Calls fn(row, thread) for all rows, in chunks that are worth a thread's while.
   template <class Function>
-  void each_row(int64_t rows, int64_t elements_per_row, const Function& fn) {
+  void each_row_of_thread(int64_t rows, int64_t elements_per_row, const Function& fn) {
     constexpr int64_t elements_per_chunk = 16384;
     const int64_t chunk = elements_per_row >= elements_per_chunk
                               ? 1
                               : elements_per_chunk / (elements_per_row > 0 ? elements_per_row : 1);
-    pool_.run((rows + chunk - 1) / chunk, [&](int64_t index, int) {
+    pool_.run((rows + chunk - 1) / chunk, [&](int64_t index, int thread) {
       const int64_t end = (index + 1) * chunk < rows ? (index + 1) * chunk : rows;
-      for (int64_t row = index * chunk; row < end; ++row) fn(row);
+      for (int64_t row = index * chunk; row < end; ++row) fn(row, thread);
     });
+  }
+  template <class Function>
+  void each_row(int64_t rows, int64_t elements_per_row, const Function& fn) {
+    each_row_of_thread(rows, elements_per_row, [&](int64_t row, int) { fn(row); });
   }
 
   // Calls fn(begin, end) for pieces of [0, count).
@@ -134,6 +139,7 @@ class VectorBackend final : public Backend {
 
   AlignedBuffer packed_x_;
   std::vector<AlignedBuffer> thread_scratch_;  // [threads]
+  std::vector<RouteScratch> route_scratch_;    // [threads]
   std::vector<Tile> tiles_;
   std::vector<Item> items_;
   std::vector<int64_t> steps_;  // of each segment

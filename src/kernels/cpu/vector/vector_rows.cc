@@ -1,7 +1,6 @@
 // Construction of the vector backend, and its operations on single rows.
 #include <cmath>
 
-#include "kernels/cpu/top_k.h"
 #include "kernels/cpu/vector/vector_backend.h"
 
 namespace dure {
@@ -56,18 +55,6 @@ void VectorBackend::rope(float* x, int64_t rows, int64_t heads, int64_t head_dim
   });
 }
 
-void VectorBackend::top_k_softmax(const float* logits, int64_t rows, int64_t experts, int64_t top_k,
-                                  bool normalize, int32_t* ids, float* weights) {
-  each_row(rows, experts * 4, [&](int64_t row) {
-    const float* in = logits + row * experts;
-    int32_t* const row_ids = ids + row * top_k;
-    float* const row_weights = weights + row * top_k;
-    select_top_k(in, experts, top_k, row_ids);
-    kernels_.softmax_of(in, experts, in[row_ids[0]], row_ids, top_k, row_weights);
-    if (normalize) normalize_weights(row_weights, top_k);
-  });
-}
-
 void VectorBackend::embed(const void* table, DType dtype, int64_t first, int64_t count,
                           int64_t hidden, std::span<const int32_t> ids, float* out) {
   const char* const data = static_cast<const char*>(table);
@@ -102,15 +89,6 @@ void VectorBackend::scale_rows_by_sigmoid(float* x, const float* gate, int64_t r
                                           int64_t width) {
   each_row(rows, width,
            [&](int64_t row) { kernels_.scale_by_sigmoid(x + row * width, gate[row], width); });
-}
-
-void VectorBackend::combine_experts(const float* partial, const int32_t* where,
-                                    const float* weights, int64_t rows, int64_t top_k,
-                                    int64_t parts, int64_t width, float* out) {
-  each_row(rows, top_k * parts * width, [&](int64_t row) {
-    kernels_.combine(partial, width, where + row * top_k * parts, weights + row * top_k, top_k,
-                     parts, width, out + row * width);
-  });
 }
 
 }  // namespace dure
