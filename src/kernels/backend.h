@@ -183,10 +183,11 @@ class Backend {
   virtual void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) = 0;
 
   // out[row, :] = sum over slots s in order of weights[row, s] * (binary tree over `parts` of
-  // partial[where[(row * top_k + s) * parts + p], :]); where indexes rows of `partial`.
+  // partial[where[(row * top_k + s) * parts + p], :] + bias[ids[row, s], :]); where indexes rows of
+  // `partial`. bias: [experts, width]; null: none, and ids is not read.
   virtual void combine_experts(const float* partial, const int32_t* where, const float* weights,
-                               int64_t rows, int64_t top_k, int64_t parts, int64_t width,
-                               float* out) = 0;
+                               const float* bias, const int32_t* ids, int64_t rows, int64_t top_k,
+                               int64_t parts, int64_t width, float* out) = 0;
 };
 
 // The best backend this CPU runs, or the named one (tests); throws bad_input for a name that is

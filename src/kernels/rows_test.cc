@@ -159,14 +159,35 @@ TEST_P(RowsOnIsa, AddAndCombineGiveTheReferenceBits) {
       std::vector<int32_t> where(static_cast<size_t>(rows * top_k * parts));
       for (size_t i = 0; i < where.size(); ++i)
         where[i] = static_cast<int32_t>((i * 17 + 3) % where.size());
-      expect_reference_bits([&](Backend& backend) {
-        std::vector<float> out(static_cast<size_t>(rows * width), nan);
-        backend.combine_experts(partial.data(), where.data(), weights.data(), rows, top_k, parts,
-                                width, out.data());
-        return out;
-      });
+      const auto bias = random_floats(5 * width, 12);
+      std::vector<int32_t> ids(static_cast<size_t>(rows * top_k));
+      for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int32_t>(i * 3 % 5);
+      for (bool biased : {false, true}) {
+        expect_reference_bits([&](Backend& backend) {
+          std::vector<float> out(static_cast<size_t>(rows * width), nan);
+          backend.combine_experts(partial.data(), where.data(), weights.data(),
+                                  biased ? bias.data() : nullptr, biased ? ids.data() : nullptr,
+                                  rows, top_k, parts, width, out.data());
+          return out;
+        });
+      }
     }
   }
+}
+
+// Small whole numbers: every order of sums gives the same.
+TEST_P(RowsOnIsa, CombineWeighsTheSumOfPartsAndTheBiasOfTheExpert) {
+  const std::vector<float> partial = {1, 2, 10, 20, 100, 200, 1000, 2000};  // [4, 2]
+  const std::vector<int32_t> where = {3, 0, 1, 2};  // two slots of two parts
+  const std::vector<float> weights = {2, 3};
+  const std::vector<float> bias = {7, 8, 70, 80, 700, 800};
+  const std::vector<int32_t> ids = {2, 0};
+  std::vector<float> out(2, nan);
+  const auto backend = make_cpu_backend(1, GetParam());
+  backend->combine_experts(partial.data(), where.data(), weights.data(), bias.data(), ids.data(), 1,
+                           2, 2, 2, out.data());
+  EXPECT_EQ(out, (std::vector<float>{2 * (1001 + 700) + 3 * (110 + 7),
+                                     2 * (2002 + 800) + 3 * (220 + 8)}));
 }
 
 TEST_P(RowsOnIsa, SigmoidScalesRows) {

@@ -209,8 +209,8 @@ void ExpertExchange::combine(const Runtime& runtime, Dispatched work, const floa
   const float* mine_weights = weights + mine.begin * top_k_;
   if (layout_.stage_ranks() == 1) {
     // Alone, nothing travels: row i of `order` is where (token, slot) i was computed.
-    runtime.backend.combine_experts(results, work.order.data(), mine_weights, rows, top_k_, 1,
-                                    hidden_, out);
+    runtime.backend.combine_experts(results, work.order.data(), mine_weights, nullptr, nullptr,
+                                    rows, top_k_, 1, hidden_, out);
     return;
   }
   float* send = runtime.workspace.floats(StepBuffer::expert_send);
@@ -226,8 +226,8 @@ void ExpertExchange::combine(const Runtime& runtime, Dispatched work, const floa
                                    scaled(work.send_rows, row_bytes),
                                    writable_bytes(received, sum(work.receive_rows), hidden_),
                                    scaled(work.receive_rows, row_bytes), "combine from experts");
-  runtime.backend.combine_experts(received, work.where.data(), mine_weights, mine.size(), top_k_,
-                                  layout_.etp(), hidden_, combined);
+  runtime.backend.combine_experts(received, work.where.data(), mine_weights, nullptr, nullptr,
+                                  mine.size(), top_k_, layout_.etp(), hidden_, combined);
   std::vector<int64_t> sizes;
   sizes.reserve(static_cast<size_t>(layout_.tp));
   for (int tp = 0; tp < layout_.tp; ++tp) sizes.push_back(owned(rows, tp).size() * row_bytes);

@@ -49,8 +49,9 @@ void ReferenceBackend::route(const float* logits, const float* correction, int64
 }
 
 void ReferenceBackend::combine_experts(const float* partial, const int32_t* where,
-                                       const float* weights, int64_t rows, int64_t top_k,
-                                       int64_t parts, int64_t width, float* out) {
+                                       const float* weights, const float* bias, const int32_t* ids,
+                                       int64_t rows, int64_t top_k, int64_t parts, int64_t width,
+                                       float* out) {
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t i = 0; i < width; ++i) {
       float sum = 0.0f;
@@ -58,7 +59,9 @@ void ReferenceBackend::combine_experts(const float* partial, const int32_t* wher
         const int64_t slot = row * top_k + s;
         BinaryTree tree;
         for (int64_t p = 0; p < parts; ++p) tree.push(partial[where[slot * parts + p] * width + i]);
-        sum = std::fma(weights[slot], tree.sum(), sum);
+        float output = tree.sum();
+        if (bias != nullptr) output += bias[ids[slot] * width + i];
+        sum = std::fma(weights[slot], output, sum);
       }
       out[row * width + i] = sum;
     }

@@ -46,8 +46,8 @@ class ReferenceBackend final : public Backend {
   void relu_squared(float* x, int64_t count) override;
   void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) override;
   void combine_experts(const float* partial, const int32_t* where, const float* weights,
-                       int64_t rows, int64_t top_k, int64_t parts, int64_t width,
-                       float* out) override;
+                       const float* bias, const int32_t* ids, int64_t rows, int64_t top_k,
+                       int64_t parts, int64_t width, float* out) override;
 };
 
 }  // namespace dure

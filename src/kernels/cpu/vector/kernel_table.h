@@ -52,6 +52,20 @@ struct PackTile {
   void* out = nullptr;
 };
 
+// One row of experts' outputs: out = sum over slots, in order, of weights[s] * (binary tree over
+// `parts` of partial[where[s * parts + p]] + bias[ids[s]]).
+struct CombineRow {
+  const float* partial = nullptr;  // [.., width]
+  const int32_t* where = nullptr;  // [slots, parts]
+  const float* weights = nullptr;  // [slots]
+  const float* bias = nullptr;     // [experts, width] or null
+  const int32_t* ids = nullptr;    // [slots], if there is a bias
+  int64_t slots = 0;
+  int64_t parts = 0;
+  int64_t width = 0;
+  float* out = nullptr;  // [width]
+};
+
 // Queries of up to most_attention_rows (row, head) pairs that read the same kv head of the same
 // sequence. Entries of one row lie together.
 struct AttentionTile {
@@ -115,10 +129,7 @@ struct KernelTable {
   void (*scale_by_sigmoid)(float* x, float gate, int64_t width) = nullptr;
   // Scores of a row of router logits: softmax, sigmoid, sqrt_softplus.
   void (*route_scores[score_kinds])(const float* x, int64_t count, float* out) = {};
-  // out[0, width) = sum over slots, in order, of weights[s] * (binary tree over `parts` of
-  // partial[where[s * parts + p]]); rows of partial are `stride` apart.
-  void (*combine)(const float* partial, int64_t stride, const int32_t* where, const float* weights,
-                  int64_t slots, int64_t parts, int64_t width, float* out) = nullptr;
+  void (*combine)(const CombineRow&) = nullptr;
   // The loops of peak.h.
   float (*peak)(int64_t rounds) = nullptr;
   uint64_t (*read_stream)(const void* data, int64_t bytes) = nullptr;

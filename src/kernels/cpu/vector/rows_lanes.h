@@ -96,20 +96,21 @@ inline void sqrt_softplus_row(const float* x, int64_t count, float* out) {
   });
 }
 
-inline void combine(const float* partial, int64_t stride, const int32_t* where,
-                    const float* weights, int64_t slots, int64_t parts, int64_t width, float* out) {
+inline void combine(const CombineRow& row) {
   float tree[32 * 16];
-  each_lanes(width, [&](int64_t i, int64_t n) {
+  each_lanes(row.width, [&](int64_t i, int64_t n) {
     Lanes sum = zero();
-    for (int64_t s = 0; s < slots; ++s) {
-      Lanes part[1] = {zero()};
-      for (int64_t p = 0; p < parts; ++p) {
-        part[0] = load_first(partial + where[s * parts + p] * stride + i, n);
-        add_segment(part, tree, static_cast<int32_t>(p), static_cast<int32_t>(parts));
+    for (int64_t s = 0; s < row.slots; ++s) {
+      Lanes output[1] = {zero()};
+      for (int64_t p = 0; p < row.parts; ++p) {
+        output[0] = load_first(row.partial + row.where[s * row.parts + p] * row.width + i, n);
+        add_segment(output, tree, static_cast<int32_t>(p), static_cast<int32_t>(row.parts));
       }
-      sum = fma(all(weights[s]), part[0], sum);
+      if (row.bias != nullptr)
+        output[0] = output[0] + load_first(row.bias + row.ids[s] * row.width + i, n);
+      sum = fma(all(row.weights[s]), output[0], sum);
     }
-    store_first(out + i, n, sum);
+    store_first(row.out + i, n, sum);
   });
 }
 

@@ -18,11 +18,21 @@ void VectorBackend::route(const float* logits, const float* correction, int64_t 
 }
 
 void VectorBackend::combine_experts(const float* partial, const int32_t* where,
-                                    const float* weights, int64_t rows, int64_t top_k,
-                                    int64_t parts, int64_t width, float* out) {
+                                    const float* weights, const float* bias, const int32_t* ids,
+                                    int64_t rows, int64_t top_k, int64_t parts, int64_t width,
+                                    float* out) {
   each_row(rows, top_k * parts * width, [&](int64_t row) {
-    kernels_.combine(partial, width, where + row * top_k * parts, weights + row * top_k, top_k,
-                     parts, width, out + row * width);
+    CombineRow call;
+    call.partial = partial;
+    call.where = where + row * top_k * parts;
+    call.weights = weights + row * top_k;
+    call.bias = bias;
+    call.ids = bias == nullptr ? nullptr : ids + row * top_k;
+    call.slots = top_k;
+    call.parts = parts;
+    call.width = width;
+    call.out = out + row * width;
+    kernels_.combine(call);
   });
 }
 
