@@ -1,7 +1,8 @@
 // Speed of the kernels in the shapes of Qwen3-30B-A3B (hidden 2048, 32 query and 4 kv heads of 128,
-// 128 experts of 768, 8 per token). Each line gives operations and bytes per second, and both as a
-// ratio to what this machine does right before: a register loop of multiply-adds of the same kind,
-// and a read of 256 MiB, by the same number of threads.
+// 128 experts of 768, 8 per token), and of latent attention in those of DeepSeek-V3. Each line
+// gives operations and bytes per second, and both as a ratio to what this machine does right
+// before: a register loop of multiply-adds of the same kind, and a read of 256 MiB, by the same
+// number of threads.
 //   kernels_bench [--threads=N] [--isa=NAME] [--cpu-time] [Google Benchmark's flags]
 #include <benchmark/benchmark.h>
 #include <time.h>
@@ -159,6 +160,27 @@ void experts(benchmark::State& state, Machine& machine, bool up, int64_t rows) {
 }
 
 // `sequences` of `context` cached tokens, the last `tokens` of which are queries.
+struct Slices {
+  std::vector<int32_t> pages;
+  std::vector<AttentionSlice> slices;
+};
+Slices slices_of(int64_t sequences, int64_t pages_each, int64_t context, int64_t tokens) {
+  Slices all;
+  all.pages.resize(static_cast<size_t>(sequences * pages_each));
+  std::iota(all.pages.begin(), all.pages.end(), 0);
+  for (int64_t s = 0; s < sequences; ++s)
+    all.slices.push_back({s * tokens, tokens, context - tokens,
+                          std::span(all.pages).subspan(static_cast<size_t>(s * pages_each),
+                                                       static_cast<size_t>(pages_each))});
+  return all;
+}
+
+// Of one sequence and head.
+double keys_seen(int64_t context, int64_t tokens) {
+  return static_cast<double>(tokens) *
+         (static_cast<double>(context - tokens) + static_cast<double>(tokens + 1) / 2);
+}
+
 void attention(benchmark::State& state, Machine& machine, int64_t sequences, int64_t context,
                int64_t tokens) {
   constexpr int64_t heads = 32, kv_heads = 4, head_dim = 128, page_tokens = 16;
@@ -167,23 +189,34 @@ void attention(benchmark::State& state, Machine& machine, int64_t sequences, int
   AlignedBuffer k(sequences * pages_each * page_bytes);
   AlignedBuffer v(sequences * pages_each * page_bytes);
   const KvLayer cache{k.data(), v.data(), DType::bf16, page_tokens, kv_heads, head_dim, head_dim};
-  std::vector<int32_t> pages(static_cast<size_t>(sequences * pages_each));
-  std::iota(pages.begin(), pages.end(), 0);
-  std::vector<AttentionSlice> slices;
-  for (int64_t s = 0; s < sequences; ++s)
-    slices.push_back({s * tokens, tokens, context - tokens,
-                      std::span(pages).subspan(static_cast<size_t>(s * pages_each),
-                                               static_cast<size_t>(pages_each))});
+  const auto [pages, slices] = slices_of(sequences, pages_each, context, tokens);
   std::vector<int32_t> kv_of_head;
   for (int32_t h = 0; h < heads; ++h) kv_of_head.push_back(h / 8);
   const auto q = random_floats(sequences * tokens * heads * head_dim, 1);
   std::vector<float> out(q.size());
   const AttentionShape shape{heads, head_dim, head_dim, kv_of_head, 0.088f};
-  const double keys = static_cast<double>(tokens) *
-                      (static_cast<double>(context - tokens) + static_cast<double>(tokens + 1) / 2);
-  const double operations = static_cast<double>(sequences * heads * head_dim) * 4.0 * keys;
+  const double operations =
+      static_cast<double>(sequences * heads * head_dim) * 4.0 * keys_seen(context, tokens);
   measure(state, machine, Compute::fp32, operations, static_cast<double>(k.size() + v.size()), [&] {
     machine.backend->attention(q.data(), heads * head_dim, slices, shape, cache, out.data());
+  });
+}
+
+// The same of latent attention as DeepSeek-V3 has it: `heads` heads (128 of them, less with tp).
+void latent_attention(benchmark::State& state, Machine& machine, int64_t sequences, int64_t context,
+                      int64_t tokens, int64_t heads) {
+  constexpr int64_t latent = 512, rope = 64, width = latent + rope, page_tokens = 16;
+  const int64_t pages_each = (context + page_tokens - 1) / page_tokens;
+  AlignedBuffer rows(sequences * pages_each * page_tokens * width * 2);
+  const LatentLayer cache{rows.data(), DType::bf16, page_tokens, latent, rope};
+  const auto [pages, slices] = slices_of(sequences, pages_each, context, tokens);
+  const auto q = random_floats(sequences * tokens * heads * width, 1);
+  std::vector<float> out(static_cast<size_t>(sequences * tokens * heads * latent));
+  const LatentShape shape{heads, 0.07f};
+  const double operations =
+      static_cast<double>(sequences * heads * (width + latent)) * 2.0 * keys_seen(context, tokens);
+  measure(state, machine, Compute::fp32, operations, static_cast<double>(rows.size()), [&] {
+    machine.backend->latent_attention(q.data(), heads * width, slices, shape, cache, out.data());
   });
 }
 
@@ -237,6 +270,16 @@ void register_all(Machine& machine) {
             "/tokens:" + std::to_string(tokens),
         [&machine, s = sequences, c = context, t = tokens](benchmark::State& state) {
           attention(state, machine, s, c, t);
+        });
+  }
+  const int64_t latent_cases[][4] = {
+      {1, 4096, 1, 128}, {16, 1024, 1, 128}, {16, 1024, 1, 16}, {1, 512, 512, 16}};
+  for (const auto& [sequences, context, tokens, heads] : latent_cases) {
+    add("latent_attention/sequences:" + std::to_string(sequences) +
+            "/context:" + std::to_string(context) + "/tokens:" + std::to_string(tokens) +
+            "/heads:" + std::to_string(heads),
+        [&machine, s = sequences, c = context, t = tokens, h = heads](benchmark::State& state) {
+          latent_attention(state, machine, s, c, t, h);
         });
   }
 }

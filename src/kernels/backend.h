@@ -100,6 +100,27 @@ struct AttentionShape {
   const float* sinks = nullptr;
 };
 
+// One layer's paged cache of latent attention (MLA; DeepSeek-AI 2024, arXiv:2405.04434): one row
+// per token, shared by all heads, [latent | rope]. A page is [page_tokens][latent + rope]. With
+// rope = 0 it holds the keys of an index as well.
+struct LatentLayer {
+  void* rows = nullptr;
+  DType dtype = DType::bf16;
+  int64_t page_tokens = 16;
+  int64_t latent = 0;  // elements that are key and value
+  int64_t rope = 0;    // elements that are key only
+};
+
+struct LatentShape {
+  int64_t heads = 0;  // query heads of this rank
+  float scale = 1.0f;
+  // [rows of the call][selected_words]: bit t says whether key t (up to the row's own position) is
+  // seen, the same for all heads; a row needs one at least. Null: all. The keys that are not seen
+  // might as well not be there: blocks count those that are.
+  const uint64_t* selected = nullptr;
+  int64_t selected_words = 0;
+};
+
 // cos and sin of each position: [positions, dims / 2] each, dims = rotated dimensions.
 struct RopeTable {
   int64_t dims = 0;          // even, at most a head's
@@ -166,6 +187,18 @@ class Backend {
   // score = sink and running sum 0 = 1 instead of -inf and 0.
   virtual void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                          const AttentionShape& shape, const KvLayer& cache, float* out) = 0;
+
+  // Writes rows [rows, latent + rope], `stride` apart, of the slices into their pages.
+  virtual void latent_write(const float* rows, int64_t stride,
+                            std::span<const AttentionSlice> slices, const LatentLayer& cache) = 0;
+
+  // out[row, heads * latent] = softmax(q · rowsᵀ * scale) · rows[:, latent], causal, in blocks and
+  // with an online softmax as in attention. q: [rows, heads, latent + rope], rows `q_stride` apart.
+  // A product over a row is a sum over a row in sum_order.h. The slices' own rows are already in
+  // the cache.
+  virtual void latent_attention(const float* q, int64_t q_stride,
+                                std::span<const AttentionSlice> slices, const LatentShape& shape,
+                                const LatentLayer& cache, float* out) = 0;
 
   // Chooses experts for each row. logits: [rows, experts]; correction: [experts], null: none; ids,
   // weights: [rows, top_k].

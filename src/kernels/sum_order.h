@@ -4,8 +4,10 @@
 //
 // - A product adds its inputs in order with fused multiply-adds, from +0, one sum per segment; the
 //   segments' sums are added by BinaryTree.
-// - A sum over a row (norms, softmax) keeps 16 running sums, element i in sum i mod 16, and adds
-//   these as a binary tree of halves: s[j] + s[j + 8], then + 4, + 2, + 1.
+// - A sum over a row (norms, softmax, products of a query with a latent row) keeps 16 running sums,
+//   element i in sum i mod 16, and adds these as a binary tree of halves: s[j] + s[j + 8], then +
+//   4,
+//   + 2, + 1. In softmax i counts within a block of keys.
 // Not for files compiled for one ISA.
 #pragma once
 

@@ -3,10 +3,10 @@
 //   V: [kv_heads][page_tokens][v_head_dim] v_head_dim in the vector lanes
 #pragma once
 
-#include <cstring>
+#include <span>
 
 #include "kernels/backend.h"
-#include "kernels/float_bits.h"
+#include "kernels/cpu/stored_element.h"
 
 namespace dure {
 
@@ -25,10 +25,12 @@ class KvPage {
   int64_t v_page_bytes() const { return page_bytes(cache_.v_head_dim); }
 
   float load_k(int64_t page, int64_t index) const {
-    return load(static_cast<const std::byte*>(cache_.k) + page * k_page_bytes(), index);
+    return load_element(static_cast<const std::byte*>(cache_.k) + page * k_page_bytes(),
+                        cache_.dtype, index);
   }
   float load_v(int64_t page, int64_t index) const {
-    return load(static_cast<const std::byte*>(cache_.v) + page * v_page_bytes(), index);
+    return load_element(static_cast<const std::byte*>(cache_.v) + page * v_page_bytes(),
+                        cache_.dtype, index);
   }
 
   // Writes k ([kv_heads, head_dim]) and v ([kv_heads, v_head_dim]) of one position, converted.
@@ -39,21 +41,6 @@ class KvPage {
   int64_t page_bytes(int64_t head_dim) const {
     return kv_page_elements(cache_.page_tokens, cache_.kv_heads, head_dim) * bytes_of(cache_.dtype);
   }
-  float load(const std::byte* page, int64_t index) const {
-    const std::byte* at = page + index * bytes_of(cache_.dtype);
-    if (cache_.dtype == DType::f32) {
-      float value;
-      std::memcpy(&value, at, sizeof value);
-      return value;
-    }
-    uint16_t bits;
-    std::memcpy(&bits, at, sizeof bits);
-    return cache_.dtype == DType::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
-  }
-
-  template <class Convert>
-  void write_converted(int64_t page, int64_t token, const float* k, const float* v,
-                       const Convert& convert) const;
 
   KvLayer cache_;
 };

@@ -38,6 +38,11 @@ class ReferenceBackend final : public Backend {
   void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                  const AttentionShape& shape, const KvLayer& cache, float* out) override;
 
+  void latent_write(const float* rows, int64_t stride, std::span<const AttentionSlice> slices,
+                    const LatentLayer& cache) override;
+  void latent_attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
+                        const LatentShape& shape, const LatentLayer& cache, float* out) override;
+
   void route(const float* logits, const float* correction, int64_t rows, const RouteShape& shape,
              int32_t* ids, float* weights) override;
   void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,

@@ -1,45 +1,25 @@
-// Paged attention over Lanes: an online softmax over blocks of keys (Milakov & Gimelshein 2018,
-// arXiv:1805.02867), K and V widened once for all (row, head) pairs that read them. Include after
-// one lanes_*.h.
+// Paged attention over Lanes: an online softmax over blocks of keys, K and V widened once for all
+// (row, head) pairs that read them. Include after one lanes_*.h.
 #pragma once
 
 #include "kernels/cpu/vector/kernel_table.h"
-#include "kernels/cpu/vector/math_lanes.h"
+#include "kernels/cpu/vector/softmax_lanes.h"
 
 namespace dure {
 namespace {
 
-// The running state of a tile, in its scratch.
-struct AttentionState {
-  int64_t value_stride = 0;  // floats
-  int64_t score_stride = 0;
-  float* q = nullptr;        // [head_dim][most_attention_rows]
-  float* value = nullptr;    // [entries][value_stride]: weighted sum of V so far
-  float* score = nullptr;    // [entries][score_stride]: of this block, then the weights
-  float* sums = nullptr;     // [entries][16]: running sums of weights
-  float* largest = nullptr;  // [entries]
+// The queries of a tile with entries in the lanes, and their running softmax, in its scratch.
+struct AttentionState : RunningSoftmax {
+  float* q = nullptr;  // [head_dim][most_attention_rows]
 };
 
 inline AttentionState start_attention(const AttentionTile& tile) {
-  AttentionState state;
-  state.value_stride = round_up_lanes(tile.v_head_dim);
-  state.score_stride = round_up_lanes(tile.page_tokens);
-  state.q = tile.scratch;
-  state.value = state.q + round_up_lanes(tile.head_dim) * most_attention_rows;
-  state.score = state.value + state.value_stride * most_attention_rows;
-  state.sums = state.score + state.score_stride * most_attention_rows;
-  state.largest = state.sums + 16 * most_attention_rows;
+  float* const rest = tile.scratch + round_up_lanes(tile.head_dim) * most_attention_rows;
+  const AttentionState state{
+      start_softmax(rest, tile.v_head_dim, tile.page_tokens, tile.entries, tile.sinks),
+      tile.scratch};
   for (int64_t d = 0; d < tile.head_dim; ++d)
     for (int32_t e = 0; e < tile.entries; ++e) state.q[d * most_attention_rows + e] = tile.q[e][d];
-  for (int64_t i = 0; i < state.value_stride * tile.entries; ++i) state.value[i] = 0.0f;
-  for (int32_t i = 0; i < 16 * tile.entries; ++i) state.sums[i] = 0.0f;
-  for (int32_t e = 0; e < 16; ++e) state.largest[e] = -__builtin_inff();
-  if (tile.sinks != nullptr) {
-    for (int32_t e = 0; e < tile.entries; ++e) {
-      state.largest[e] = tile.sinks[e];
-      state.sums[e * 16] = 1.0f;
-    }
-  }
   return state;
 }
 
@@ -73,34 +53,6 @@ inline void score_keys(const AttentionState& state, const typename Type::Stored*
       const Lanes capped = tanh(scaled / all(softcap)) * all(softcap);
       store(score + t, keep_between(capped, begin - t, end - t, scaled));
     }
-  }
-}
-
-// Turns the scores of entries [first, first + E) into weights and rescales the running sums; the
-// factors for the running values go to rescale[E].
-template <int E>
-inline void weigh(const AttentionState& state, int first, float* rescale) {
-  alignas(64) float change[16] = {};
-  for (int e = 0; e < E; ++e) {
-    const float* score = state.score + (first + e) * state.score_stride;
-    Lanes top = all(state.largest[first + e]);
-    for (int64_t t = 0; t < state.score_stride; t += 16) top = max(load(score + t), top);
-    const float largest = largest_of(top);
-    change[e] = state.largest[first + e] - largest;
-    state.largest[first + e] = largest;
-  }
-  store(rescale, exp(load(change)));
-  for (int e = 0; e < E; ++e) {
-    float* score = state.score + (first + e) * state.score_stride;
-    float* sums = state.sums + (first + e) * 16;
-    const Lanes largest = all(state.largest[first + e]);
-    Lanes sum = load(sums) * all(rescale[e]);
-    for (int64_t t = 0; t < state.score_stride; t += 16) {
-      const Lanes weight = exp(load(score + t) - largest);
-      store(score + t, weight);
-      sum = sum + weight;
-    }
-    store(sums, sum);
   }
 }
 
@@ -151,10 +103,6 @@ inline void attend_some(const AttentionTile& tile, const AttentionState& state, 
   if constexpr (E > 1) attend_some<Type, E - 1>(tile, state, block, count, first, begin, end);
 }
 
-inline int64_t clamp(int64_t x, int64_t low, int64_t high) {
-  return x < low ? low : x > high ? high : x;
-}
-
 template <class Type>
 void attend(const AttentionTile& tile) {
   const AttentionState state = start_attention(tile);
@@ -181,13 +129,7 @@ void attend(const AttentionTile& tile) {
       e += same;
     }
   }
-  for (int32_t e = 0; e < tile.entries; ++e) {
-    const Lanes sum = all(sum_of(load(state.sums + e * 16)));
-    for (int64_t d = 0; d < tile.v_head_dim; d += 16) {
-      const int64_t n = tile.v_head_dim - d < 16 ? tile.v_head_dim - d : 16;
-      store_first(tile.out[e] + d, n, load(state.value + e * state.value_stride + d) / sum);
-    }
-  }
+  finish_softmax(state, tile.entries, tile.v_head_dim, tile.out);
 }
 
 }  // namespace

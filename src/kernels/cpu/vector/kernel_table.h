@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/vector/latent_tile.h"
+
 namespace dure {
 
 inline constexpr int most_tile_rows = 12;       // rows of a register tile
@@ -114,6 +116,7 @@ struct KernelTable {
   void (*finish_glu[glu_kinds])(const GluTile&) = {};
 
   void (*attention[element_types])(const AttentionTile&) = {};
+  void (*latent_attention[element_types])(const LatentTile&) = {};
 
   float (*sum_squares)(const float* x, int64_t width) = nullptr;
   // out = x * factor * w
@@ -144,11 +147,18 @@ const KernelTable& avx512_kernels();         // AVX-512 F, BW, DQ, VL
 void avx512_bf16_matmul(const MatmulTile&);  // and AVX512_BF16
 float avx512_bf16_peak(int64_t rounds);
 
+// Floats of a softmax's running state: values, scores, 16 sums and the largest of each entry.
+static constexpr int64_t softmax_scratch(int64_t page_tokens, int64_t value_dim) {
+  return most_attention_rows * (round_up_lanes(value_dim) + round_up_lanes(page_tokens) + 16 + 1);
+}
 // Floats of AttentionTile::scratch.
 static constexpr int64_t attention_scratch(int64_t page_tokens, int64_t head_dim,
                                            int64_t v_head_dim) {
-  return most_attention_rows * (round_up_lanes(head_dim) + round_up_lanes(v_head_dim) +
-                                round_up_lanes(page_tokens) + 16 /* sums */ + 16);
+  return most_attention_rows * round_up_lanes(head_dim) + softmax_scratch(page_tokens, v_head_dim);
+}
+// Floats of LatentTile::scratch.
+static constexpr int64_t latent_scratch(int64_t page_tokens, int64_t latent) {
+  return softmax_scratch(page_tokens, latent);
 }
 
 }  // namespace dure

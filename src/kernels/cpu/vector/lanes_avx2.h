@@ -16,6 +16,8 @@ struct Lanes {
 constexpr int lanes_at_once = 1;  // Lanes of one panel that a register tile spans
 constexpr int register_rows = 4;
 constexpr int register_entries = 4;  // of attention
+constexpr int dot_rows = 2;          // of a tile of products of rows with rows
+constexpr int dot_columns = 2;
 
 inline __m256i first_lanes(int64_t n) {
   const __m256i number = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -103,6 +105,22 @@ inline __m256 scale_by_power(__m256 x, __m256 n) {
 // once more at most.
 inline Lanes scale_by_power(Lanes x, Lanes n) {
   return {scale_by_power(x.a, n.a), scale_by_power(x.b, n.b)};
+}
+// The sums of the lanes of each, in the order of sum_order.h.
+inline void store_sums(float* to, Lanes a, Lanes b, Lanes c, Lanes d) {
+  const auto halves = [](Lanes x, Lanes y) {  // four of x | four of y
+    const __m256 eight_x = _mm256_add_ps(x.a, x.b);
+    const __m256 eight_y = _mm256_add_ps(y.a, y.b);
+    return _mm256_add_ps(_mm256_permute2f128_ps(eight_x, eight_y, 0x20),
+                         _mm256_permute2f128_ps(eight_x, eight_y, 0x31));
+  };
+  const __m256d ab = _mm256_castps_pd(halves(a, b));
+  const __m256d cd = _mm256_castps_pd(halves(c, d));
+  const __m256 two = _mm256_add_ps(_mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd)),
+                                   _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd)));  // a c | b d
+  const __m256 one =
+      _mm256_add_ps(_mm256_shuffle_ps(two, two, 0x88), _mm256_shuffle_ps(two, two, 0xdd));
+  _mm_storeu_ps(to, _mm_unpacklo_ps(_mm256_castps256_ps128(one), _mm256_extractf128_ps(one, 1)));
 }
 // x in lanes [begin, end), else y.
 inline Lanes keep_between(Lanes x, int64_t begin, int64_t end, Lanes y) {

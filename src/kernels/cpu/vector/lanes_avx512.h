@@ -16,6 +16,8 @@ struct Lanes {
 constexpr int lanes_at_once = 2;  // Lanes of one panel that a register tile spans
 constexpr int register_rows = 12;
 constexpr int register_entries = 8;  // of attention
+constexpr int dot_rows = 4;          // of a tile of products of rows with rows
+constexpr int dot_columns = 4;
 
 inline __mmask16 first_lanes(int64_t n) {
   return static_cast<__mmask16>(n >= 16 ? 0xffffu : (1u << n) - 1u);
@@ -96,6 +98,20 @@ inline Lanes scale_by_power(Lanes a, Lanes n) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(e, bias), 23));
   };
   return {_mm512_mul_ps(_mm512_mul_ps(a.v, power(half)), power(_mm512_sub_epi32(whole, half)))};
+}
+// The sums of the lanes of each, in the order of sum_order.h.
+inline void store_sums(float* to, Lanes a, Lanes b, Lanes c, Lanes d) {
+  const auto halves = [](__m512 x, __m512 y) {  // [x[j] + x[j + 8] | y[j] + y[j + 8]]
+    return _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x44), _mm512_shuffle_f32x4(x, y, 0xee));
+  };
+  const __m512 ab = halves(a.v, b.v);
+  const __m512 cd = halves(c.v, d.v);
+  __m512 sums = _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88),
+                              _mm512_shuffle_f32x4(ab, cd, 0xdd));  // four of each: a, b, c, d
+  sums = _mm512_add_ps(sums, _mm512_permute_ps(sums, 0x4e));
+  sums = _mm512_add_ps(sums, _mm512_permute_ps(sums, 0xb1));
+  const __m512i first_of_four = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  _mm_storeu_ps(to, _mm512_castps512_ps128(_mm512_permutexvar_ps(first_of_four, sums)));
 }
 // a in lanes [begin, end), else b.
 inline Lanes keep_between(Lanes a, int64_t begin, int64_t end, Lanes b) {

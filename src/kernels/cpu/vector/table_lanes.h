@@ -4,6 +4,7 @@
 #include "kernels/cpu/vector/attention_lanes.h"
 #include "kernels/cpu/vector/glu_lanes.h"
 #include "kernels/cpu/vector/kernel_table.h"
+#include "kernels/cpu/vector/latent_lanes.h"
 #include "kernels/cpu/vector/matmul_lanes.h"
 #include "kernels/cpu/vector/peak_lanes.h"
 #include "kernels/cpu/vector/rows_lanes.h"
@@ -28,6 +29,9 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.attention[0] = attend<F32>;
   table.attention[1] = attend<Bf16>;
   table.attention[2] = attend<F16>;
+  table.latent_attention[0] = attend_latent<F32>;
+  table.latent_attention[1] = attend_latent<Bf16>;
+  table.latent_attention[2] = attend_latent<F16>;
   table.sum_squares = sum_squares;
   table.scale_row = scale_row;
   table.rope_head = rope_head;

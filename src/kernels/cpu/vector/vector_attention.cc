@@ -8,13 +8,17 @@
 
 namespace dure {
 
-void VectorBackend::kv_write(const float* k, const float* v, int64_t stride,
-                             std::span<const AttentionSlice> slices, const KvLayer& cache) {
-  // All rows of all slices in one list: a batch may be one long prefill or many single tokens.
+// One list, since a batch may be one long prefill or many single tokens.
+void VectorBackend::list_slice_rows(std::span<const AttentionSlice> slices) {
   slice_rows_.clear();
   for (size_t s = 0; s < slices.size(); ++s)
     for (int64_t i = 0; i < slices[s].tokens; ++i)
       slice_rows_.push_back({static_cast<int32_t>(s), static_cast<int32_t>(i)});
+}
+
+void VectorBackend::kv_write(const float* k, const float* v, int64_t stride,
+                             std::span<const AttentionSlice> slices, const KvLayer& cache) {
+  list_slice_rows(slices);
   const KvPage layout(cache);
   const int64_t width = cache.kv_heads * (cache.head_dim + cache.v_head_dim);
   each_row(static_cast<int64_t>(slice_rows_.size()), width, [&](int64_t index) {

@@ -45,6 +45,11 @@ class VectorBackend final : public Backend {
   void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                  const AttentionShape& shape, const KvLayer& cache, float* out) override;
 
+  void latent_write(const float* rows, int64_t stride, std::span<const AttentionSlice> slices,
+                    const LatentLayer& cache) override;
+  void latent_attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
+                        const LatentShape& shape, const LatentLayer& cache, float* out) override;
+
   void route(const float* logits, const float* correction, int64_t rows, const RouteShape& shape,
              int32_t* ids, float* weights) override;
   void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,
@@ -94,15 +99,17 @@ class VectorBackend final : public Backend {
     int32_t kv_head = 0;
     int32_t token = 0;  // first query token of the slice
     int32_t tokens = 0;
-    int32_t head = 0;  // first of heads_by_kv_
+    int32_t head = 0;  // first of heads_by_kv_; in latent attention the head itself
     int32_t heads = 0;
   };
   struct SliceRow {
     int32_t slice = 0;
     int32_t token = 0;
   };
+  void list_slice_rows(std::span<const AttentionSlice> slices);
   void plan_attention(std::span<const AttentionSlice> slices, const AttentionShape& shape,
                       int64_t kv_heads);
+  void plan_latent(std::span<const AttentionSlice> slices, int64_t heads);
 
   // Calls fn(row, thread) for all rows, in chunks that are worth a thread's while.
   template <class Function>
@@ -144,7 +151,7 @@ class VectorBackend final : public Backend {
   std::vector<Item> items_;
   std::vector<int64_t> steps_;  // of each segment
   std::vector<AttentionItem> attention_items_;
-  std::vector<SliceRow> slice_rows_;
+  std::vector<SliceRow> slice_rows_;  // all rows of all slices
   std::vector<int32_t> heads_by_kv_;  // query heads, those of one kv head together
 };
 
