@@ -7,8 +7,8 @@
 // caller at a time. Kernels never throw: sizes were checked by the caller.
 //
 // Orders of sums are stated in kernels/sum_order.h. In fp32 all instruction sets give the same
-// bits, the reference too but for exp; Compute::bf16 differs where there is AVX512_BF16, whose
-// vdpbf16ps rounds in its own way and takes numbers below 2^-126 for zero.
+// bits, the reference too but for exp, tanh and log1p; Compute::bf16 differs where there is
+// AVX512_BF16, whose vdpbf16ps rounds in its own way and takes numbers below 2^-126 for zero.
 #pragma once
 
 #include <cstdint>
@@ -158,16 +158,22 @@ class Backend {
                                   const float* up_bias, const Glu& glu, Compute compute,
                                   float* out) = 0;
 
-  // out = x / sqrt(mean(x²) + eps) * w, for `rows` rows of `width` that lie `stride` apart in x and
-  // out (out may be x). RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467.
+  // out = x / sqrt(mean(x²) + eps) * w (null: without weight), for `rows` rows of `width` that lie
+  // `stride` apart in x and out (out may be x). RMSNorm, Zhang & Sennrich 2019, arXiv:1910.07467.
   virtual void rms_norm(const float* x, int64_t rows, int64_t width, int64_t stride, const float* w,
                         float eps, float* out) = 0;
   // The two halves of a norm whose row is spread over ranks: sums of squares of `groups`
-  // consecutive runs of `width` (sums[rows, groups]), then x *= w / sqrt(total[row] / count + eps).
+  // consecutive runs of `width` (sums[rows, groups]), then x *= w / sqrt(total[row] / count + eps),
+  // again with w or, null, without.
   virtual void sum_squares(const float* x, int64_t rows, int64_t groups, int64_t width,
                            int64_t stride, float* sums) = 0;
   virtual void scale_by_norm(float* x, int64_t rows, int64_t width, int64_t stride,
                              const float* total, float count, const float* w, float eps) = 0;
+
+  // out = (x - mean) / sqrt(mean((x - mean)²) + eps) * w + b; null: without weight, without bias.
+  // Rows as in rms_norm. Layer normalization, Ba et al. 2016, arXiv:1607.06450.
+  virtual void layer_norm(const float* x, int64_t rows, int64_t width, int64_t stride,
+                          const float* w, const float* b, float eps, float* out) = 0;
 
   // Rotates the first table.dims of each head, pair i by the table's angle i: (a, b) becomes (a cos
   // - b sin, b cos + a sin). RoPE, Su et al. 2021, arXiv:2104.09864. x: [rows, heads, head_dim]
@@ -211,7 +217,14 @@ class Backend {
                      std::span<const int32_t> ids, float* out) = 0;
 
   virtual void add(float* x, const float* y, int64_t count) = 0;  // x += y
+  virtual void scale(float* x, int64_t count, float factor) = 0;  // x *= factor
+  virtual void softcap(float* x, int64_t count, float cap) = 0;   // x = tanh(x / cap) * cap
   virtual void relu_squared(float* x, int64_t count) = 0;         // x = max(x, 0)²
+  // x[row, :] *= factor[row]
+  virtual void scale_rows(float* x, const float* factor, int64_t rows, int64_t width) = 0;
+  // x *= sigmoid(gate), element by element; rows `x_stride` and `gate_stride` apart
+  virtual void multiply_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width,
+                                   int64_t x_stride, int64_t gate_stride) = 0;
   // x[row, :] *= sigmoid(gate[row]) (a shared expert's gate)
   virtual void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) = 0;
 

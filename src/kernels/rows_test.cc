@@ -36,13 +36,29 @@ TEST_P(RowsOnIsa, NormsGiveTheReferenceBits) {
   for (int64_t width : {1, 15, 16, 17, 128, 1000}) {
     const int64_t stride = width + 3;
     const int64_t rows = 37;
-    const auto x = random_floats(rows * stride, 1);
+    auto x = random_floats(rows * stride, 1);
+    x[static_cast<size_t>(5 * stride)] = nan;
     const auto w = random_floats(width, 2);
-    expect_reference_bits([&](Backend& backend) {
-      std::vector<float> out(x.size(), 0.0f);
-      backend.rms_norm(x.data(), rows, width, stride, w.data(), 1e-6f, out.data());
-      return out;
-    });
+    for (const float* weight : std::initializer_list<const float*>{nullptr, w.data()}) {
+      expect_reference_bits([&](Backend& backend) {
+        std::vector<float> out(x.size(), 0.0f);
+        backend.rms_norm(x.data(), rows, width, stride, weight, 1e-6f, out.data());
+        return out;
+      });
+      expect_reference_bits([&](Backend& backend) {
+        std::vector<float> out = x;
+        const std::vector<float> total(static_cast<size_t>(rows), 3.7f);
+        backend.scale_by_norm(out.data(), rows, width, stride, total.data(), 77.0f, weight, 1e-5f);
+        return out;
+      });
+      for (const float* bias : std::initializer_list<const float*>{nullptr, w.data()}) {
+        expect_reference_bits([&](Backend& backend) {
+          std::vector<float> out(x.size(), 0.0f);
+          backend.layer_norm(x.data(), rows, width, stride, weight, bias, 1e-6f, out.data());
+          return out;
+        });
+      }
+    }
     expect_reference_bits([&](Backend& backend) {  // in place
       std::vector<float> out = x;
       backend.rms_norm(out.data(), rows, width, stride, w.data(), 1e-6f, out.data());
@@ -50,8 +66,7 @@ TEST_P(RowsOnIsa, NormsGiveTheReferenceBits) {
     });
     expect_reference_bits([&](Backend& backend) {
       std::vector<float> out = x;
-      const std::vector<float> total(static_cast<size_t>(rows), 3.7f);
-      backend.scale_by_norm(out.data(), rows, width, stride, total.data(), 77.0f, w.data(), 1e-5f);
+      backend.layer_norm(out.data(), rows, width, stride, w.data(), nullptr, 1e-6f, out.data());
       return out;
     });
     expect_reference_bits([&](Backend& backend) {
@@ -72,6 +87,48 @@ TEST_P(RowsOnIsa, RmsNormDividesByTheRootOfTheMeanSquare) {
   // Five roundings: mean, root, reciprocal, two products.
   for (size_t i = 0; i < 4; ++i)
     EXPECT_NEAR(out[i], x[i] * w[i] / root, std::abs(x[i] * w[i] / root) * 5 * 0x1p-24);
+}
+
+TEST_P(RowsOnIsa, WithoutWeightANormIsThatOfOnes) {
+  const int64_t width = 50;
+  const auto x = random_floats(3 * width, 20);
+  const std::vector<float> ones(50, 1.0f), zeros(50, 0.0f);
+  const auto backend = make_cpu_backend(1, GetParam());
+  std::vector<float> with(x.size()), without(x.size());
+  backend->rms_norm(x.data(), 3, width, width, ones.data(), 1e-6f, with.data());
+  backend->rms_norm(x.data(), 3, width, width, nullptr, 1e-6f, without.data());
+  EXPECT_TRUE(same_bits(with, without));
+  backend->layer_norm(x.data(), 3, width, width, ones.data(), zeros.data(), 1e-6f, with.data());
+  backend->layer_norm(x.data(), 3, width, width, nullptr, nullptr, 1e-6f, without.data());
+  EXPECT_TRUE(same_bits(with, without));
+}
+
+// mean 3 and variance 4 are exact; then a root, a reciprocal and two roundings.
+TEST_P(RowsOnIsa, LayerNormTakesTheMeanAndDividesByTheDeviation) {
+  const std::vector<float> x = {1, 5, 1, 5};
+  const std::vector<float> w = {1, 2, 3, -1}, b = {0.5f, 0, -1, 10};
+  std::vector<float> out(4);
+  make_cpu_backend(1, GetParam())
+      ->layer_norm(x.data(), 1, 4, 4, w.data(), b.data(), 0.0f, out.data());
+  EXPECT_EQ(out, (std::vector<float>{-0.5f, 2, -4, 9}));
+  make_cpu_backend(1, GetParam())
+      ->layer_norm(x.data(), 1, 4, 4, nullptr, nullptr, 1.0f, out.data());
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(out[i], (x[i] - 3.0) / std::sqrt(5.0), 2 * 4 * 0x1p-24);
+}
+
+TEST_P(RowsOnIsa, NormsKeepNanInItsRow) {
+  const auto backend = make_cpu_backend(1, GetParam());
+  const int64_t width = 37;
+  auto x = random_floats(3 * width, 21);
+  x[static_cast<size_t>(width + 36)] = nan;
+  std::vector<float> rms(x.size()), layer(x.size());
+  backend->rms_norm(x.data(), 3, width, width, nullptr, 1e-6f, rms.data());
+  backend->layer_norm(x.data(), 3, width, width, nullptr, nullptr, 1e-6f, layer.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(std::isnan(rms[i]), i / 37 == 1);
+    EXPECT_EQ(std::isnan(layer[i]), i / 37 == 1);
+  }
 }
 
 TEST_P(RowsOnIsa, RopeGivesTheReferenceBitsAndLeavesTheRestOfTheHead) {
@@ -188,18 +245,6 @@ TEST_P(RowsOnIsa, CombineWeighsTheSumOfPartsAndTheBiasOfTheExpert) {
                            2, 2, 2, out.data());
   EXPECT_EQ(out, (std::vector<float>{2 * (1001 + 700) + 3 * (110 + 7),
                                      2 * (2002 + 800) + 3 * (220 + 8)}));
-}
-
-TEST_P(RowsOnIsa, SigmoidScalesRows) {
-  const auto backend = make_cpu_backend(2, GetParam());
-  const std::vector<float> gate = {0.0f, 3.0f, -3.0f, 200.0f, -200.0f};
-  std::vector<float> x(5 * 19, 1.0f);
-  backend->scale_rows_by_sigmoid(x.data(), gate.data(), 5, 19);
-  for (size_t i = 0; i < x.size(); ++i) {
-    // exp within 2^-22.6, then a sum and a quotient rounded.
-    const double exact = 1.0 / (1.0 + std::exp(-static_cast<double>(gate[i / 19])));
-    ASSERT_NEAR(x[i], exact, exact * 0x1p-21 + 0x1p-126) << gate[i / 19];
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, RowsOnIsa, testing::ValuesIn(cpu_isas()), [](const auto& info) {

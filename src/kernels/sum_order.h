@@ -1,6 +1,6 @@
 // The orders in which kernels add, stated once. Every backend follows them, so that neither batch,
-// threads, layout nor instruction set changes a bit (exceptions: exp differs between the reference
-// and the vector backends, and dpbf16ps rounds in its own way).
+// threads, layout nor instruction set changes a bit (exceptions: exp, tanh and log1p differ between
+// the reference and the vector backends, and dpbf16ps rounds in its own way).
 //
 // - A product adds its inputs in order with fused multiply-adds, from +0, one sum per segment; the
 //   segments' sums are added by BinaryTree.

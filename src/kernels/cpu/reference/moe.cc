@@ -7,7 +7,6 @@
 #include "kernels/sum_order.h"
 
 namespace dure {
-
 namespace {
 
 void softmax(const float* x, int64_t count, float* out) {

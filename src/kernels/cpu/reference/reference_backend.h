@@ -30,6 +30,8 @@ class ReferenceBackend final : public Backend {
                    float* sums) override;
   void scale_by_norm(float* x, int64_t rows, int64_t width, int64_t stride, const float* total,
                      float count, const float* w, float eps) override;
+  void layer_norm(const float* x, int64_t rows, int64_t width, int64_t stride, const float* w,
+                  const float* b, float eps, float* out) override;
   void rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
             const int32_t* positions, const RopeTable& table) override;
 
@@ -48,7 +50,12 @@ class ReferenceBackend final : public Backend {
   void embed(const void* table, DType dtype, int64_t first, int64_t count, int64_t hidden,
              std::span<const int32_t> ids, float* out) override;
   void add(float* x, const float* y, int64_t count) override;
+  void scale(float* x, int64_t count, float factor) override;
+  void softcap(float* x, int64_t count, float cap) override;
   void relu_squared(float* x, int64_t count) override;
+  void scale_rows(float* x, const float* factor, int64_t rows, int64_t width) override;
+  void multiply_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width,
+                           int64_t x_stride, int64_t gate_stride) override;
   void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) override;
   void combine_experts(const float* partial, const int32_t* where, const float* weights,
                        const float* bias, const int32_t* ids, int64_t rows, int64_t top_k,

@@ -1,4 +1,4 @@
-// Norms, rotation, embedding and elementwise operations of the reference backend.
+// Norms, rotation and embedding of the reference backend.
 #include <cmath>
 #include <cstring>
 
@@ -19,7 +19,7 @@ float squares(const float* x, int64_t width) {
 }
 
 void scale_row(const float* x, int64_t width, float factor, const float* w, float* out) {
-  for (int64_t i = 0; i < width; ++i) out[i] = x[i] * factor * w[i];
+  for (int64_t i = 0; i < width; ++i) out[i] = x[i] * factor * (w ? w[i] : 1.0f);
 }
 
 }  // namespace
@@ -45,6 +45,26 @@ void ReferenceBackend::scale_by_norm(float* x, int64_t rows, int64_t width, int6
   for (int64_t row = 0; row < rows; ++row) {
     float* in = x + row * stride;
     scale_row(in, width, 1.0f / std::sqrt(total[row] / count + eps), w, in);
+  }
+}
+
+void ReferenceBackend::layer_norm(const float* x, int64_t rows, int64_t width, int64_t stride,
+                                  const float* w, const float* b, float eps, float* out) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* const in = x + row * stride;
+    float* const to = out + row * stride;
+    float sums[sum_lanes] = {};
+    for (int64_t i = 0; i < width; ++i) sums[i % sum_lanes] += in[i];
+    const float mean = add_lanes(sums) / static_cast<float>(width);
+    float deviations[sum_lanes] = {};
+    for (int64_t i = 0; i < width; ++i) {
+      float& lane = deviations[i % sum_lanes];
+      lane = std::fma(in[i] - mean, in[i] - mean, lane);
+    }
+    const float variance = add_lanes(deviations) / static_cast<float>(width);
+    const float factor = 1.0f / std::sqrt(variance + eps);
+    for (int64_t i = 0; i < width; ++i)
+      to[i] = std::fma((in[i] - mean) * factor, w ? w[i] : 1.0f, b ? b[i] : 0.0f);
   }
 }
 
@@ -84,25 +104,6 @@ void ReferenceBackend::embed(const void* table, DType dtype, int64_t first, int6
       }
       *out++ = value;
     }
-  }
-}
-
-void ReferenceBackend::add(float* x, const float* y, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) x[i] += y[i];
-}
-
-void ReferenceBackend::relu_squared(float* x, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const float positive = x[i] < 0.0f ? 0.0f : x[i];  // NaN stays
-    x[i] = positive * positive;
-  }
-}
-
-void ReferenceBackend::scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows,
-                                             int64_t width) {
-  for (int64_t row = 0; row < rows; ++row) {
-    const float factor = 1.0f / (1.0f + std::exp(-gate[row]));
-    for (int64_t i = 0; i < width; ++i) x[row * width + i] *= factor;
   }
 }
 

@@ -119,16 +119,22 @@ struct KernelTable {
   void (*latent_attention[element_types])(const LatentTile&) = {};
 
   float (*sum_squares)(const float* x, int64_t width) = nullptr;
-  // out = x * factor * w
+  // out = x * factor * w; w null: ones
   void (*scale_row)(const float* x, int64_t width, float factor, const float* w,
                     float* out) = nullptr;
+  // backend.h, layer_norm, of one row
+  void (*layer_norm)(const float* x, int64_t width, const float* w, const float* b, float eps,
+                     float* out) = nullptr;
   // Rotates pairs (x[i], x[i + half]), i in [0, half).
   void (*rope_head)(float* x, int64_t half, const float* cos, const float* sin) = nullptr;
   // The same with pairs (x[2i], x[2i + 1]).
   void (*rope_head_interleaved)(float* x, int64_t half, const float* cos,
                                 const float* sin) = nullptr;
   void (*widen[element_types])(const void* from, int64_t count, float* out) = {};
-  // x *= 1 / (1 + exp(-gate))
+  // x = tanh(x / cap) * cap
+  void (*softcap)(float* x, int64_t count, float cap) = nullptr;
+  // x *= 1 / (1 + exp(-gate)), with one gate for all or one for each
+  void (*multiply_by_sigmoid)(float* x, const float* gate, int64_t count) = nullptr;
   void (*scale_by_sigmoid)(float* x, float gate, int64_t width) = nullptr;
   // Scores of a row of router logits: softmax, sigmoid, sqrt_softplus.
   void (*route_scores[score_kinds])(const float* x, int64_t count, float* out) = {};

@@ -28,7 +28,27 @@ inline float sum_squares(const float* x, int64_t width) {
 
 inline void scale_row(const float* x, int64_t width, float factor, const float* w, float* out) {
   each_lanes(width, [&](int64_t i, int64_t n) {
-    store_first(out + i, n, load_first(x + i, n) * all(factor) * load_first(w + i, n));
+    const Lanes weight = w != nullptr ? load_first(w + i, n) : all(1.0f);
+    store_first(out + i, n, load_first(x + i, n) * all(factor) * weight);
+  });
+}
+
+inline void layer_norm(const float* x, int64_t width, const float* w, const float* b, float eps,
+                       float* out) {
+  const Lanes count = all(static_cast<float>(width));
+  Lanes sum = zero();
+  each_lanes(width, [&](int64_t i, int64_t n) { sum = sum + load_first(x + i, n); });
+  const Lanes mean = all(sum_of(sum)) / count;
+  sum = zero();
+  each_lanes(width, [&](int64_t i, int64_t n) {
+    const Lanes deviation = keep_between(load_first(x + i, n) - mean, 0, n, zero());
+    sum = fma(deviation, deviation, sum);
+  });
+  const Lanes factor = all(1.0f) / sqrt(all(sum_of(sum)) / count + all(eps));
+  each_lanes(width, [&](int64_t i, int64_t n) {
+    const Lanes weight = w != nullptr ? load_first(w + i, n) : all(1.0f);
+    const Lanes bias = b != nullptr ? load_first(b + i, n) : zero();
+    store_first(out + i, n, fma((load_first(x + i, n) - mean) * factor, weight, bias));
   });
 }
 
@@ -57,6 +77,18 @@ void widen(const void* from, int64_t count, float* out) {
   const auto* in = static_cast<const typename Type::Stored*>(from);
   each_lanes(count, [&](int64_t i, int64_t n) {
     store_first(out + i, n, n == 16 ? Type::load(in + i) : Type::load_first(in + i, n));
+  });
+}
+
+inline void softcap(float* x, int64_t count, float cap) {
+  each_lanes(count, [&](int64_t i, int64_t n) {
+    store_first(x + i, n, tanh(load_first(x + i, n) / all(cap)) * all(cap));
+  });
+}
+
+inline void multiply_by_sigmoid(float* x, const float* gate, int64_t count) {
+  each_lanes(count, [&](int64_t i, int64_t n) {
+    store_first(x + i, n, load_first(x + i, n) * sigmoid(load_first(gate + i, n)));
   });
 }
 

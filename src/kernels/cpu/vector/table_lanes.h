@@ -34,11 +34,14 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.latent_attention[2] = attend_latent<F16>;
   table.sum_squares = sum_squares;
   table.scale_row = scale_row;
+  table.layer_norm = layer_norm;
   table.rope_head = rope_head;
   table.rope_head_interleaved = rope_head_interleaved;
   table.widen[0] = widen<F32>;
   table.widen[1] = widen<Bf16>;
   table.widen[2] = widen<F16>;
+  table.softcap = softcap;
+  table.multiply_by_sigmoid = multiply_by_sigmoid;
   table.scale_by_sigmoid = scale_by_sigmoid;
   table.route_scores[0] = softmax_row;
   table.route_scores[1] = sigmoid_row;

@@ -1,4 +1,4 @@
-// Construction of the vector backend, and its operations on single rows.
+// Construction of the vector backend, its norms, rotation and embedding.
 #include <cmath>
 
 #include "kernels/cpu/vector/vector_backend.h"
@@ -43,6 +43,13 @@ void VectorBackend::scale_by_norm(float* x, int64_t rows, int64_t width, int64_t
   });
 }
 
+void VectorBackend::layer_norm(const float* x, int64_t rows, int64_t width, int64_t stride,
+                               const float* w, const float* b, float eps, float* out) {
+  each_row(rows, width, [&](int64_t row) {
+    kernels_.layer_norm(x + row * stride, width, w, b, eps, out + row * stride);
+  });
+}
+
 void VectorBackend::rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
                          const int32_t* positions, const RopeTable& table) {
   const int64_t half = table.dims / 2;
@@ -68,27 +75,6 @@ void VectorBackend::embed(const void* table, DType dtype, int64_t first, int64_t
       std::fill(to, to + hidden, 0.0f);
     }
   });
-}
-
-void VectorBackend::add(float* x, const float* y, int64_t count) {
-  each_piece(count, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) x[i] += y[i];
-  });
-}
-
-void VectorBackend::relu_squared(float* x, int64_t count) {
-  each_piece(count, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const float positive = x[i] < 0.0f ? 0.0f : x[i];  // NaN stays
-      x[i] = positive * positive;
-    }
-  });
-}
-
-void VectorBackend::scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows,
-                                          int64_t width) {
-  each_row(rows, width,
-           [&](int64_t row) { kernels_.scale_by_sigmoid(x + row * width, gate[row], width); });
 }
 
 }  // namespace dure
