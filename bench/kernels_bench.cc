@@ -19,6 +19,7 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/vector/peak.h"
 #include "kernels/random_data.h"
+#include "kernels/recurrent_cases.h"
 
 namespace dure {
 namespace {
@@ -220,6 +221,22 @@ void latent_attention(benchmark::State& state, Machine& machine, int64_t sequenc
   });
 }
 
+// A layer of recurrent mixing: `sequences` that go on with `tokens` each. Bytes: every state read
+// and written once.
+template <class Inputs>
+void recurrence(benchmark::State& state, Machine& machine, const Inputs& inputs, int64_t sequences,
+                int64_t tokens, double operations_per_float) {
+  AlignedBuffer slots(sequences * inputs.state_floats() * 4);
+  const StateLayer layer{reinterpret_cast<float*>(slots.data()), inputs.state_floats()};
+  std::vector<StateSlice> slices;
+  for (int64_t s = 0; s < sequences; ++s) slices.push_back({s * tokens, tokens, 1, s});
+  std::vector<float> out(static_cast<size_t>(sequences * tokens * inputs.out_width()));
+  const double floats = static_cast<double>(sequences * inputs.state_floats());
+  measure(state, machine, Compute::fp32,
+          floats * static_cast<double>(tokens) * operations_per_float, floats * 8,
+          [&] { inputs.run(*machine.backend, slices, layer, out.data()); });
+}
+
 template <class Function>
 void add(const std::string& name, const Function& function) {
   benchmark::RegisterBenchmark(name.c_str(), function)
@@ -281,6 +298,34 @@ void register_all(Machine& machine) {
         [&machine, s = sequences, c = context, t = tokens, h = heads](benchmark::State& state) {
           latent_attention(state, machine, s, c, t, h);
         });
+  }
+  // Qwen3-Next (32 value and 16 key heads of 128), Kimi-Linear (32 heads of 128, decays per key),
+  // Nemotron-H (64 heads of 64, 8 groups of 128).
+  const int64_t recurrent_cases[][2] = {{1, 1}, {16, 1}, {1, 256}, {4, 256}};
+  for (const auto& [sequences, tokens] : recurrent_cases) {
+    const auto add_inputs = [&, s = sequences, t = tokens](const std::string& name, auto inputs,
+                                                           double operations) {
+      add(name + "/sequences:" + std::to_string(s) + "/tokens:" + std::to_string(t),
+          [&machine, inputs, s, t, operations](benchmark::State& state) {
+            recurrence(state, machine, inputs, s, t, operations);
+          });
+    };
+    const int64_t rows = sequences * tokens;
+    add_inputs("causal_conv", ConvInputs({.channels = 8192}, rows, 1), 0.0);
+    add_inputs("delta_rule",
+               DeltaInputs({.heads = 32, .key_heads = 16, .key_dim = 128, .value_dim = 128}, rows,
+                           Gates::random, 1),
+               7.0);
+    add_inputs(
+        "delta_rule_per_key",
+        DeltaInputs(
+            {.heads = 32, .key_heads = 32, .key_dim = 128, .value_dim = 128, .per_key = true}, rows,
+            Gates::random, 1),
+        7.0);
+    add_inputs("ssm_scan",
+               SsmInputs({.heads = 64, .groups = 8, .head_dim = 64, .state_dim = 128}, rows,
+                         Gates::random, 1),
+               5.0);
   }
 }
 

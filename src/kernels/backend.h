@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -129,6 +130,97 @@ struct RopeTable {
   std::vector<float> sin;
 };
 
+// Recurrent sequence mixing: what some layers do in place of attention. A sequence's state, fp32,
+// is all that is kept of its past tokens.
+
+// A run of tokens of one sequence within a call, and the slot of its state. With start 0 the state
+// is zeros, whatever the slot holds. Slices of a call have slots of their own; each slot is left as
+// it is after the slice's last token.
+struct StateSlice {
+  int64_t row = 0;  // first row of inputs and outputs
+  int64_t tokens = 0;
+  int64_t start = 0;  // position of the first
+  int64_t state = 0;  // slot
+};
+
+// One layer's states of one kind: slot s begins at data + s * slot_floats. Two kinds may share
+// slots (a convolution's and a recurrence's of one layer): data of the second then points behind
+// the first. Fastest where every state begins at a multiple of 64 bytes.
+struct StateLayer {
+  float* data = nullptr;
+  int64_t slot_floats = 0;  // from one slot to the next; at least what *_state_floats() says
+};
+
+// Depthwise convolution over the last `taps` tokens. State: the last taps - 1 inputs, oldest first,
+// [taps - 1, channels].
+struct CausalConv {
+  int64_t channels = 0;
+  int64_t taps = 4;
+  const float* w = nullptr;     // [taps, channels], that of the oldest input first
+  const float* bias = nullptr;  // [channels]; null: none
+  bool silu = true;             // applied to the sum
+};
+
+// The gated delta rule of a layer. State: [heads][panels of 32 values][key_dim][32]; the last panel
+// of a head is padded with numbers that reach no output.
+struct DeltaRule {
+  int64_t heads = 0;  // value heads of this rank
+  int64_t key_dim = 0;
+  int64_t value_dim = 0;
+  std::span<const int32_t> key_of_head;  // [heads]: index into the rank's key heads
+  int64_t decays = 1;                    // of a head: 1, or key_dim (one for each key channel)
+  const float* a_log = nullptr;          // [heads]
+  const float* dt_bias = nullptr;        // [heads, decays]
+  float lower_bound = 0.0f;              // of the log decay, below 0; 0: none
+  float eps = 1e-6f;                     // of the norms of q and k
+};
+
+struct DeltaRuleInput {
+  const float* q = nullptr;  // [rows, key heads, key_dim]
+  const float* k = nullptr;  // [rows, key heads, key_dim]
+  const float* v = nullptr;  // [rows, heads, value_dim]
+  int64_t stride = 0;        // between rows of q, k and v
+  const float* a = nullptr;  // [rows, heads, decays], rows a_stride apart
+  int64_t a_stride = 0;
+  const float* b = nullptr;  // [rows, heads], rows b_stride apart
+  int64_t b_stride = 0;
+};
+
+// The selective state space of a layer. State: [heads][panels of 32 of head_dim][state_dim][32].
+struct SsmScan {
+  int64_t heads = 0;  // of this rank
+  int64_t head_dim = 0;
+  int64_t state_dim = 0;
+  std::span<const int32_t> group_of_head;  // [heads]: index into the rank's groups of B and C
+  const float* a_log = nullptr;            // [heads]
+  const float* dt_bias = nullptr;          // [heads]
+  const float* d = nullptr;                // [heads]
+  float dt_min = 0.0f;                     // limits of dt after softplus
+  float dt_max = std::numeric_limits<float>::infinity();
+};
+
+struct SsmInput {
+  const float* x = nullptr;   // [rows, heads, head_dim]
+  const float* b = nullptr;   // [rows, groups, state_dim]
+  const float* c = nullptr;   // [rows, groups, state_dim]
+  int64_t stride = 0;         // between rows of x, b and c
+  const float* dt = nullptr;  // [rows, heads], rows dt_stride apart
+  int64_t dt_stride = 0;
+};
+
+// RMS norm of each of `groups` runs of `width`, and a gate.
+struct GatedNorm {
+  enum class Gate { silu, sigmoid };
+  enum class Order { norm_first, gate_first };
+  int64_t groups = 0;
+  int64_t width = 0;
+  const float* w = nullptr;  // [groups, width], or [width] for all
+  bool shared_w = true;      // the latter
+  float eps = 1e-6f;
+  Gate gate = Gate::silu;
+  Order order = Order::norm_first;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -234,7 +326,51 @@ class Backend {
   virtual void combine_experts(const float* partial, const int32_t* where, const float* weights,
                                const float* bias, const int32_t* ids, int64_t rows, int64_t top_k,
                                int64_t parts, int64_t width, float* out) = 0;
+
+  // Recurrent sequence mixing. Tokens of a slice are processed strictly one after another by the
+  // plain recurrence, never in blocks, so that a prefill, chunks of any sizes and single decodes
+  // give the same bits, whatever else is in the batch. Rows in no slice are neither read nor
+  // written.
+
+  // Adds w[tap, c] * x[row - taps + 1 + tap, c] over taps in order, the oldest input first, with
+  // fused multiply-adds from +0, then bias[c]; then silu. Inputs before the sequence's first are
+  // zeros. x: [rows, channels], rows `stride` apart; out: [rows, channels], not x.
+  virtual void causal_conv(const float* x, int64_t stride, std::span<const StateSlice> slices,
+                           const CausalConv& conv, const StateLayer& state, float* out) = 0;
+
+  // For each token and head, with the state S [key_dim, value_dim] (Gated DeltaNet, Yang et al.
+  // 2024, arXiv:2412.06464; with decays per key channel Kimi Delta Attention, arXiv:2510.26692):
+  //   q, k  = q / sqrt(sum q² + eps) / sqrt(key_dim), k / sqrt(sum k² + eps)
+  //   decay = exp(-exp(a_log) * softplus(a + dt_bias)), or with a lower bound
+  //           exp(lower_bound * sigmoid(exp(a_log) * (a + dt_bias)))
+  //   delta = sigmoid(b) * (v - Sᵀ (decay * k))
+  //   S     = decay * S + k deltaᵀ
+  //   out   = Sᵀ q
+  // Both products with Sᵀ add over keys in order with fused multiply-adds, from +0; S is updated by
+  // fma(k, delta, decay * S). out: [rows, heads, value_dim], no input.
+  virtual void gated_delta_rule(const DeltaRuleInput& input, std::span<const StateSlice> slices,
+                                const DeltaRule& rule, const StateLayer& state, float* out) = 0;
+
+  // For each token and head, with the state S [state_dim, head_dim] (Mamba-2, Dao & Gu 2024,
+  // arXiv:2405.21060):
+  //   dt  = softplus(dt + dt_bias) within [dt_min, dt_max]
+  //   S   = exp(-exp(a_log) * dt) * S + b (dt * x)ᵀ
+  //   out = Sᵀ c + d * x
+  // Rounded and added as in gated_delta_rule. out: [rows, heads, head_dim], no input.
+  virtual void ssm_scan(const SsmInput& input, std::span<const StateSlice> slices,
+                        const SsmScan& scan, const StateLayer& state, float* out) = 0;
+
+  // norm_first: out = rms_norm(x) * w * gate(z). gate_first: out = rms_norm(x * gate(z)) * w. Each
+  // group on its own; gate is silu or sigmoid. x and out: [rows, groups, width], rows `stride`
+  // apart (out may be x); z: the same, rows `z_stride` apart.
+  virtual void gated_norm(const float* x, int64_t rows, int64_t stride, const float* z,
+                          int64_t z_stride, const GatedNorm& norm, float* out) = 0;
 };
+
+// Floats of one slot's state: of causal_conv; of a recurrence with `keys` = key_dim and `values` =
+// value_dim (gated_delta_rule), or state_dim and head_dim (ssm_scan).
+int64_t conv_state_floats(int64_t channels, int64_t taps);
+int64_t recurrent_state_floats(int64_t heads, int64_t keys, int64_t values);
 
 // The best backend this CPU runs, or the named one (tests); throws bad_input for a name that is
 // unknown or that this CPU cannot run.

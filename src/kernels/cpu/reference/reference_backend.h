@@ -60,6 +60,15 @@ class ReferenceBackend final : public Backend {
   void combine_experts(const float* partial, const int32_t* where, const float* weights,
                        const float* bias, const int32_t* ids, int64_t rows, int64_t top_k,
                        int64_t parts, int64_t width, float* out) override;
+
+  void causal_conv(const float* x, int64_t stride, std::span<const StateSlice> slices,
+                   const CausalConv& conv, const StateLayer& state, float* out) override;
+  void gated_delta_rule(const DeltaRuleInput& input, std::span<const StateSlice> slices,
+                        const DeltaRule& rule, const StateLayer& state, float* out) override;
+  void ssm_scan(const SsmInput& input, std::span<const StateSlice> slices, const SsmScan& scan,
+                const StateLayer& state, float* out) override;
+  void gated_norm(const float* x, int64_t rows, int64_t stride, const float* z, int64_t z_stride,
+                  const GatedNorm& norm, float* out) override;
 };
 
 }  // namespace dure

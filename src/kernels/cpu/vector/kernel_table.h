@@ -90,6 +90,78 @@ struct AttentionTile {
   float* scratch = nullptr;  // attention_scratch() floats, aligned to 64 bytes
 };
 
+// Inputs of a convolution: `width` channels of the tokens of one slice.
+struct ConvTile {
+  const float* x = nullptr;  // of the first token
+  int64_t stride = 0;
+  int64_t tokens = 0;
+  bool fresh = false;           // the inputs before are zeros, not the state's
+  float* state = nullptr;       // [taps - 1][channels]
+  const float* w = nullptr;     // [taps][channels]
+  const float* bias = nullptr;  // may be null
+  int64_t channels = 0;         // from one row of state, w and out to the next
+  int64_t width = 0;
+  int64_t taps = 0;
+  bool silu = false;
+  float* out = nullptr;
+  float* scratch = nullptr;  // (taps - 1) * width floats
+};
+
+inline constexpr int state_block_tokens = 16;  // whose gates are computed together
+
+// The tokens of one slice on their way through some panels of one head's state. Inputs are of the
+// first token and that head, rows `stride` apart; see Backend::gated_delta_rule.
+struct DeltaTile {
+  const float* q = nullptr;
+  const float* k = nullptr;
+  const float* v = nullptr;
+  int64_t stride = 0;
+  const float* a = nullptr;
+  int64_t a_stride = 0;
+  const float* b = nullptr;
+  int64_t b_stride = 0;
+  int64_t decays = 1;
+  float a_log = 0.0f;
+  const float* dt_bias = nullptr;  // [decays]
+  float lower_bound = 0.0f;
+  float eps = 0.0f;
+  float q_scale = 1.0f;
+  int64_t tokens = 0;
+  bool fresh = false;  // the state is zeros
+  int64_t key_dim = 0;
+  int64_t value_dim = 0;
+  float* state = nullptr;  // of the head: [panels][key_dim][32]
+  int32_t panel = 0;
+  int32_t panel_end = 0;
+  float* out = nullptr;
+  int64_t out_stride = 0;
+  float* scratch = nullptr;  // delta_scratch() floats, aligned to 64 bytes
+};
+
+// The same for Backend::ssm_scan.
+struct SsmTile {
+  const float* x = nullptr;
+  const float* b = nullptr;
+  const float* c = nullptr;
+  int64_t stride = 0;
+  const float* dt = nullptr;
+  int64_t dt_stride = 0;
+  float a_log = 0.0f;
+  float dt_bias = 0.0f;
+  float dt_min = 0.0f;
+  float dt_max = 0.0f;
+  float d = 0.0f;
+  int64_t tokens = 0;
+  bool fresh = false;
+  int64_t state_dim = 0;
+  int64_t head_dim = 0;
+  float* state = nullptr;  // of the head: [panels][state_dim][32]
+  int32_t panel = 0;
+  int32_t panel_end = 0;
+  float* out = nullptr;
+  int64_t out_stride = 0;
+};
+
 static constexpr int64_t round_up_lanes(int64_t count) {
   return (count + 15) / 16 * 16;
 }
@@ -139,12 +211,20 @@ struct KernelTable {
   // Scores of a row of router logits: softmax, sigmoid, sqrt_softplus.
   void (*route_scores[score_kinds])(const float* x, int64_t count, float* out) = {};
   void (*combine)(const CombineRow&) = nullptr;
+
+  void (*convolve)(const ConvTile&) = nullptr;
+  void (*delta_rule)(const DeltaTile&) = nullptr;
+  void (*ssm_scan)(const SsmTile&) = nullptr;
+  // out = x * silu(z), and x * sigmoid(z); out may be x.
+  void (*gate_row[2])(const float* x, const float* z, int64_t width, float* out) = {};
+
   // The loops of peak.h.
   float (*peak)(int64_t rounds) = nullptr;
   uint64_t (*read_stream)(const void* data, int64_t bytes) = nullptr;
-  // exp and tanh of `count` numbers; for tests of their error bounds.
+  // exp, tanh and softplus of `count` numbers; for tests of their error bounds.
   void (*exp)(const float* x, int64_t count, float* out) = nullptr;
   void (*tanh)(const float* x, int64_t count, float* out) = nullptr;
+  void (*softplus)(const float* x, int64_t count, float* out) = nullptr;
 };
 
 // Compiled always; to be called only where the CPU has the instructions.
@@ -165,6 +245,11 @@ static constexpr int64_t attention_scratch(int64_t page_tokens, int64_t head_dim
 // Floats of LatentTile::scratch.
 static constexpr int64_t latent_scratch(int64_t page_tokens, int64_t latent) {
   return softmax_scratch(page_tokens, latent);
+}
+
+// Floats of DeltaTile::scratch.
+static constexpr int64_t delta_scratch(int64_t key_dim) {
+  return state_block_tokens * (4 * round_up_lanes(key_dim) + 1);
 }
 
 }  // namespace dure

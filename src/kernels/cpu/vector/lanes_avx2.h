@@ -39,9 +39,11 @@ inline void store(float* p, Lanes x) {
 }
 // The first n lanes (1..16); the others read as zeros and are not touched.
 inline Lanes load_first(const float* p, int64_t n) {
+  if (n >= 16) return load(p);
   return {_mm256_maskload_ps(p, first_lanes(n)), _mm256_maskload_ps(p + 8, first_lanes(n - 8))};
 }
 inline void store_first(float* p, int64_t n, Lanes x) {
+  if (n >= 16) return store(p, x);
   _mm256_maskstore_ps(p, first_lanes(n), x.a);
   _mm256_maskstore_ps(p + 8, first_lanes(n - 8), x.b);
 }

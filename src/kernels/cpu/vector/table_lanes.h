@@ -2,11 +2,13 @@
 #pragma once
 
 #include "kernels/cpu/vector/attention_lanes.h"
+#include "kernels/cpu/vector/conv_lanes.h"
 #include "kernels/cpu/vector/glu_lanes.h"
 #include "kernels/cpu/vector/kernel_table.h"
 #include "kernels/cpu/vector/latent_lanes.h"
 #include "kernels/cpu/vector/matmul_lanes.h"
 #include "kernels/cpu/vector/peak_lanes.h"
+#include "kernels/cpu/vector/recurrent_lanes.h"
 #include "kernels/cpu/vector/rows_lanes.h"
 
 namespace dure {
@@ -47,10 +49,16 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.route_scores[1] = sigmoid_row;
   table.route_scores[2] = sqrt_softplus_row;
   table.combine = combine;
+  table.convolve = convolve;
+  table.delta_rule = delta_rule;
+  table.ssm_scan = ssm_scan;
+  table.gate_row[0] = gate_row<false>;
+  table.gate_row[1] = gate_row<true>;
   table.peak = peak;
   table.read_stream = read_stream;
   table.exp = exp_row;
   table.tanh = tanh_row;
+  table.softplus = softplus_row;
   return table;
 }
 

@@ -68,6 +68,15 @@ class VectorBackend final : public Backend {
                        const float* bias, const int32_t* ids, int64_t rows, int64_t top_k,
                        int64_t parts, int64_t width, float* out) override;
 
+  void causal_conv(const float* x, int64_t stride, std::span<const StateSlice> slices,
+                   const CausalConv& conv, const StateLayer& state, float* out) override;
+  void gated_delta_rule(const DeltaRuleInput& input, std::span<const StateSlice> slices,
+                        const DeltaRule& rule, const StateLayer& state, float* out) override;
+  void ssm_scan(const SsmInput& input, std::span<const StateSlice> slices, const SsmScan& scan,
+                const StateLayer& state, float* out) override;
+  void gated_norm(const float* x, int64_t rows, int64_t stride, const float* z, int64_t z_stride,
+                  const GatedNorm& norm, float* out) override;
+
  private:
   // What all four products are: groups of rows, each with its own matrix of one common shape.
   struct Product {
@@ -118,6 +127,14 @@ class VectorBackend final : public Backend {
                       int64_t kv_heads);
   void plan_latent(std::span<const AttentionSlice> slices, int64_t heads);
 
+  struct StateItem {
+    int32_t slice = 0;
+    int32_t head = 0;   // of a convolution: its chunk of channels
+    int32_t panel = 0;  // panels [panel, panel_end) of the head's state
+    int32_t panel_end = 0;
+  };
+  void plan_state(std::span<const StateSlice> slices, int64_t heads, int64_t panels);
+
   // Calls fn(row, thread) for all rows, in chunks that are worth a thread's while.
   template <class Function>
   void each_row_of_thread(int64_t rows, int64_t elements_per_row, const Function& fn) {
@@ -160,6 +177,8 @@ class VectorBackend final : public Backend {
   std::vector<AttentionItem> attention_items_;
   std::vector<SliceRow> slice_rows_;  // all rows of all slices
   std::vector<int32_t> heads_by_kv_;  // query heads, those of one kv head together
+  std::vector<StateItem> state_items_;
+  std::vector<int32_t> slices_by_tokens_;
 };
 
 }  // namespace dure
