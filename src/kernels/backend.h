@@ -155,7 +155,7 @@ struct StateLayer {
 // [taps - 1, channels].
 struct CausalConv {
   int64_t channels = 0;
-  int64_t taps = 4;
+  int64_t taps = 4;             // at least 2
   const float* w = nullptr;     // [taps, channels], that of the oldest input first
   const float* bias = nullptr;  // [channels]; null: none
   bool silu = true;             // applied to the sum

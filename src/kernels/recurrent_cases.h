@@ -176,7 +176,6 @@ inline std::vector<ConvCase> conv_cases() {
           {.channels = 600, .bias = true},  // more than one chunk
           {.channels = 21, .taps = 3, .silu = false},
           {.channels = 5, .taps = 2, .bias = true},
-          {.channels = 16, .taps = 1},
           {.channels = 33, .taps = 7, .bias = true, .silu = false}};
 }
 inline std::vector<DeltaCase> delta_cases() {
