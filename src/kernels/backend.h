@@ -298,6 +298,23 @@ class Backend {
                                 std::span<const AttentionSlice> slices, const LatentShape& shape,
                                 const LatentLayer& cache, float* out) = 0;
 
+  // scores[row][t] = sum over index heads h, in order, of weights[row][h] * max(q[row][h] · key t,
+  // 0), for keys t up to the row's own position; other elements stay. The index of
+  // DeepSeek-V3.2-Exp (DeepSeek-AI 2025, equation 1), whose other factors are the same for all keys
+  // and heads, above 0, and change no choice. q: [rows, heads, keys.latent], rows `q_stride` apart;
+  // weights: [rows, heads]; scores: rows `stride` apart. Keys were written by latent_write, with
+  // rope = 0.
+  virtual void index_scores(const float* q, int64_t q_stride, const float* weights, int64_t heads,
+                            std::span<const AttentionSlice> slices, const LatentLayer& keys,
+                            float* scores, int64_t stride) = 0;
+
+  // selected[row][words]: bit t for the top_k highest scores among the keys up to the row's own
+  // position (all if there are no more). Equal scores: lower position first; NaN ranks below every
+  // number. Needs 64 * words > position.
+  virtual void select_keys(const float* scores, int64_t stride,
+                           std::span<const AttentionSlice> slices, int64_t top_k,
+                           uint64_t* selected, int64_t words) = 0;
+
   // Chooses experts for each row. logits: [rows, experts]; correction: [experts], null: none; ids,
   // weights: [rows, top_k].
   virtual void route(const float* logits, const float* correction, int64_t rows,

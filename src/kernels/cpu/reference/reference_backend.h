@@ -44,6 +44,11 @@ class ReferenceBackend final : public Backend {
                     const LatentLayer& cache) override;
   void latent_attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                         const LatentShape& shape, const LatentLayer& cache, float* out) override;
+  void index_scores(const float* q, int64_t q_stride, const float* weights, int64_t heads,
+                    std::span<const AttentionSlice> slices, const LatentLayer& keys, float* scores,
+                    int64_t stride) override;
+  void select_keys(const float* scores, int64_t stride, std::span<const AttentionSlice> slices,
+                   int64_t top_k, uint64_t* selected, int64_t words) override;
 
   void route(const float* logits, const float* correction, int64_t rows, const RouteShape& shape,
              int32_t* ids, float* weights) override;

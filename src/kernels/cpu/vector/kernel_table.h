@@ -189,6 +189,7 @@ struct KernelTable {
 
   void (*attention[element_types])(const AttentionTile&) = {};
   void (*latent_attention[element_types])(const LatentTile&) = {};
+  void (*index_scores[element_types])(const IndexTile&) = {};
 
   float (*sum_squares)(const float* x, int64_t width) = nullptr;
   // out = x * factor * w; w null: ones

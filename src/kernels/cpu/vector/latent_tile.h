@@ -25,4 +25,20 @@ struct LatentTile {
   float* scratch = nullptr;     // latent_scratch() floats, aligned to 64 bytes
 };
 
+// One query row against keys [begin, end) of its sequence.
+struct IndexTile {
+  const float* q = nullptr;        // [heads][dim]
+  const float* weights = nullptr;  // [heads]
+  float* scores = nullptr;         // [end - begin]
+  int64_t heads = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+  const char* keys = nullptr;  // page 0: [page_tokens][dim]
+  int64_t page_bytes = 0;
+  const int32_t* pages = nullptr;
+  int64_t page_tokens = 0;
+  int64_t dim = 0;
+  float* scratch = nullptr;  // [heads][16], aligned to 64 bytes
+};
+
 }  // namespace dure

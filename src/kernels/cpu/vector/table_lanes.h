@@ -4,6 +4,7 @@
 #include "kernels/cpu/vector/attention_lanes.h"
 #include "kernels/cpu/vector/conv_lanes.h"
 #include "kernels/cpu/vector/glu_lanes.h"
+#include "kernels/cpu/vector/index_lanes.h"
 #include "kernels/cpu/vector/kernel_table.h"
 #include "kernels/cpu/vector/latent_lanes.h"
 #include "kernels/cpu/vector/matmul_lanes.h"
@@ -34,6 +35,9 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.latent_attention[0] = attend_latent<F32>;
   table.latent_attention[1] = attend_latent<Bf16>;
   table.latent_attention[2] = attend_latent<F16>;
+  table.index_scores[0] = score_index<F32>;
+  table.index_scores[1] = score_index<Bf16>;
+  table.index_scores[2] = score_index<F16>;
   table.sum_squares = sum_squares;
   table.scale_row = scale_row;
   table.layer_norm = layer_norm;

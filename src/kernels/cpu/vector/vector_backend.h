@@ -51,6 +51,11 @@ class VectorBackend final : public Backend {
                     const LatentLayer& cache) override;
   void latent_attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                         const LatentShape& shape, const LatentLayer& cache, float* out) override;
+  void index_scores(const float* q, int64_t q_stride, const float* weights, int64_t heads,
+                    std::span<const AttentionSlice> slices, const LatentLayer& keys, float* scores,
+                    int64_t stride) override;
+  void select_keys(const float* scores, int64_t stride, std::span<const AttentionSlice> slices,
+                   int64_t top_k, uint64_t* selected, int64_t words) override;
 
   void route(const float* logits, const float* correction, int64_t rows, const RouteShape& shape,
              int32_t* ids, float* weights) override;
@@ -126,6 +131,11 @@ class VectorBackend final : public Backend {
   void plan_attention(std::span<const AttentionSlice> slices, const AttentionShape& shape,
                       int64_t kv_heads);
   void plan_latent(std::span<const AttentionSlice> slices, int64_t heads);
+  struct IndexItem {
+    int32_t slice = 0;
+    int32_t token = 0;
+    int64_t begin = 0;  // first key
+  };
 
   struct StateItem {
     int32_t slice = 0;
@@ -175,6 +185,7 @@ class VectorBackend final : public Backend {
   std::vector<Item> items_;
   std::vector<int64_t> steps_;  // of each segment
   std::vector<AttentionItem> attention_items_;
+  std::vector<IndexItem> index_items_;
   std::vector<SliceRow> slice_rows_;  // all rows of all slices
   std::vector<int32_t> heads_by_kv_;  // query heads, those of one kv head together
   std::vector<StateItem> state_items_;
