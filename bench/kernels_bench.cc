@@ -204,8 +204,9 @@ void attention(benchmark::State& state, Machine& machine, int64_t sequences, int
 }
 
 // The same of latent attention as DeepSeek-V3 has it: `heads` heads (128 of them, less with tp).
+// With `selected` keys spread evenly over those of each row; 0: all.
 void latent_attention(benchmark::State& state, Machine& machine, int64_t sequences, int64_t context,
-                      int64_t tokens, int64_t heads) {
+                      int64_t tokens, int64_t heads, int64_t selected) {
   constexpr int64_t latent = 512, rope = 64, width = latent + rope, page_tokens = 16;
   const int64_t pages_each = (context + page_tokens - 1) / page_tokens;
   AlignedBuffer rows(sequences * pages_each * page_tokens * width * 2);
@@ -213,12 +214,50 @@ void latent_attention(benchmark::State& state, Machine& machine, int64_t sequenc
   const auto [pages, slices] = slices_of(sequences, pages_each, context, tokens);
   const auto q = random_floats(sequences * tokens * heads * width, 1);
   std::vector<float> out(static_cast<size_t>(sequences * tokens * heads * latent));
-  const LatentShape shape{heads, 0.07f};
-  const double operations =
-      static_cast<double>(sequences * heads * (width + latent)) * 2.0 * keys_seen(context, tokens);
+  LatentShape shape{heads, 0.07f};
+  double keys = keys_seen(context, tokens);
+  std::vector<uint64_t> bits;
+  if (selected > 0) {
+    shape.selected_words = context / 64 + 1;
+    bits.resize(static_cast<size_t>(sequences * tokens * shape.selected_words));
+    for (int64_t row = 0; row < sequences * tokens; ++row)
+      for (int64_t i = 0; i < selected; ++i)
+        bits[static_cast<size_t>(row * shape.selected_words + i * context / selected / 64)] |=
+            uint64_t{1} << (i * context / selected % 64);
+    shape.selected = bits.data();
+    keys = static_cast<double>(selected * tokens);
+  }
+  const double operations = static_cast<double>(sequences * heads * (width + latent)) * 2.0 * keys;
   measure(state, machine, Compute::fp32, operations, static_cast<double>(rows.size()), [&] {
     machine.backend->latent_attention(q.data(), heads * width, slices, shape, cache, out.data());
   });
+}
+
+// The index of DeepSeek-V3.2 (64 heads of 128) and the choice of 2048 keys.
+void sparse_index(benchmark::State& state, Machine& machine, int64_t context, int64_t tokens,
+                  bool choose) {
+  constexpr int64_t heads = 64, dim = 128, page_tokens = 16;
+  const int64_t pages_each = (context + page_tokens - 1) / page_tokens;
+  AlignedBuffer rows(pages_each * page_tokens * dim * 2);
+  const LatentLayer keys{rows.data(), DType::bf16, page_tokens, dim, 0};
+  const auto [pages, slices] = slices_of(1, pages_each, context, tokens);
+  const auto q = random_floats(tokens * heads * dim, 1);
+  const auto weights = random_floats(tokens * heads, 2);
+  auto scores = random_floats(tokens * context, 3);
+  const int64_t words = context / 64 + 1;
+  std::vector<uint64_t> selected(static_cast<size_t>(tokens * words));
+  const double seen = keys_seen(context, tokens);
+  if (choose) {
+    measure(state, machine, Compute::fp32, 0.0, seen * 4, [&] {
+      machine.backend->select_keys(scores.data(), context, slices, 2048, selected.data(), words);
+    });
+    return;
+  }
+  measure(state, machine, Compute::fp32, seen * static_cast<double>(heads * (dim + 1)) * 2.0,
+          static_cast<double>(rows.size()), [&] {
+            machine.backend->index_scores(q.data(), heads * dim, weights.data(), heads, slices,
+                                          keys, scores.data(), context);
+          });
 }
 
 // A layer of recurrent mixing: `sequences` that go on with `tokens` each. Bytes: every state read
@@ -289,15 +328,26 @@ void register_all(Machine& machine) {
           attention(state, machine, s, c, t);
         });
   }
-  const int64_t latent_cases[][4] = {
-      {1, 4096, 1, 128}, {16, 1024, 1, 128}, {16, 1024, 1, 16}, {1, 512, 512, 16}};
-  for (const auto& [sequences, context, tokens, heads] : latent_cases) {
+  const int64_t latent_cases[][5] = {{1, 4096, 1, 128, 0},
+                                     {16, 1024, 1, 128, 0},
+                                     {16, 1024, 1, 16, 0},
+                                     {1, 512, 512, 16, 0},
+                                     {1, 32768, 1, 128, 2048}};
+  for (const auto& [sequences, context, tokens, heads, selected] : latent_cases) {
     add("latent_attention/sequences:" + std::to_string(sequences) +
             "/context:" + std::to_string(context) + "/tokens:" + std::to_string(tokens) +
-            "/heads:" + std::to_string(heads),
-        [&machine, s = sequences, c = context, t = tokens, h = heads](benchmark::State& state) {
-          latent_attention(state, machine, s, c, t, h);
-        });
+            "/heads:" + std::to_string(heads) + "/selected:" + std::to_string(selected),
+        [&machine, s = sequences, c = context, t = tokens, h = heads, k = selected](
+            benchmark::State& state) { latent_attention(state, machine, s, c, t, h, k); });
+  }
+  for (const auto& [context, tokens] : {std::pair{32768, 1}, std::pair{4096, 64}}) {
+    for (const bool choose : {false, true}) {
+      add(std::string(choose ? "select_keys" : "index_scores") +
+              "/context:" + std::to_string(context) + "/tokens:" + std::to_string(tokens),
+          [&machine, c = context, t = tokens, choose](benchmark::State& state) {
+            sparse_index(state, machine, c, t, choose);
+          });
+    }
   }
   // Qwen3-Next (32 value and 16 key heads of 128), Kimi-Linear (32 heads of 128, decays per key),
   // Nemotron-H (64 heads of 64, 8 groups of 128).

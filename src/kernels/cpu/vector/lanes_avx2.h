@@ -16,8 +16,8 @@ struct Lanes {
 constexpr int lanes_at_once = 1;  // Lanes of one panel that a register tile spans
 constexpr int register_rows = 4;
 constexpr int register_entries = 4;  // of attention
-constexpr int dot_rows = 2;          // of a tile of products of rows with rows
-constexpr int dot_columns = 2;
+constexpr int dot_rows = 4;          // of a tile of products of rows with rows
+constexpr int dot_columns = 1;
 
 inline __m256i first_lanes(int64_t n) {
   const __m256i number = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
