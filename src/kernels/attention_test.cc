@@ -165,7 +165,8 @@ class AttentionOnIsa : public testing::TestWithParam<std::string_view> {};
 // A soft cap adds a tanh, which differs by at most 2^-21 + 2^-22 of itself (libm's own bound is two
 // units in the last place), so a score by 2^-20 softcap, and a weight by twice that of itself.
 double bound_of(const Case& setup, int64_t keys) {
-  const double blocks = static_cast<double>(keys / setup.page_tokens + 2);
+  const int64_t whole = keys / setup.page_tokens;
+  const double blocks = static_cast<double>(whole + 2);
   return 2 * (blocks + 1) * 0x1p-21 * 0.62 + 4 * (static_cast<double>(keys) + blocks) * 0x1p-24 +
          4 * 0x1p-20 * static_cast<double>(setup.softcap);
 }

@@ -127,7 +127,8 @@ std::vector<Case> latent_cases() {
 // Both sides do the same operations but for exp, which differs by at most e = 2^-22.6 + 2^-23 <
 // 2^-21.7 of itself; the bound is that of attention without a cap. |value| <= 1.
 double bound_of(const Case& setup, int64_t keys) {
-  const double blocks = static_cast<double>(keys / setup.page_tokens + 2);
+  const int64_t whole = keys / setup.page_tokens;
+  const double blocks = static_cast<double>(whole + 2);
   return 2 * (blocks + 1) * 0x1p-21 * 0.62 + 4 * (static_cast<double>(keys) + blocks) * 0x1p-24;
 }
 
