@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/closest.h"
@@ -51,12 +52,23 @@ void check_shape(const StoredTensor& tensor, const std::vector<int64_t>& expecte
 
 // A tied checkpoint may carry the head once more; the embedding is what counts.
 bool is_spare_head(const ModelSpec& spec, const StoredTensor& tensor) {
-  if (!spec.tied_embeddings || tensor.name != "lm_head.weight") return false;
+  if (!spec.tied_embeddings || tensor.name != spec.names.head) return false;
   check_shape(tensor, {spec.vocab, spec.hidden});
   return true;
 }
 
 }  // namespace
+
+bool is_of_other_part(const ModelSpec& spec, std::string_view tensor_name) {
+  const auto starts = [&](const std::string& part) { return tensor_name.starts_with(part); };
+  if (std::any_of(spec.names.other_parts.begin(), spec.names.other_parts.end(), starts))
+    return true;
+  for (int64_t i = 0; i < spec.draft_layers; ++i) {
+    const size_t layer = spec.layers.size() + static_cast<size_t>(i);
+    if (starts(fmt::format("{}layers.{}.", spec.names.body, layer))) return true;
+  }
+  return false;
+}
 
 bool is_harmless(std::string_view tensor_name) {
   constexpr std::string_view endings[] = {".rotary_emb.inv_freq", ".attn.masked_bias",
@@ -74,17 +86,23 @@ std::vector<Weight> bind_inventory(const ModelSpec& spec, const CheckpointReader
                     spec.quantization),
         "use the unquantized checkpoint; `dure fit` plans this one", "quantization_config");
   }
+  if (!spec.planned_only.empty()) {
+    throw_bad_input(
+        fmt::format("{} models are planned only: {}", spec.family, spec.planned_only),
+        "`dure inspect` and `dure fit` answer for this model; to run it, use another engine");
+  }
   std::vector<Weight> weights = inventory(spec);
   std::set<std::string_view> known;
   for (const Weight& weight : weights) known.insert(weight.name);
   for (Weight& weight : weights) {
     const StoredTensor* tensor = checkpoint.find(weight.name);
     if (tensor == nullptr) throw_missing(weight, known, checkpoint);
-    check_shape(*tensor, weight.shape);
+    check_shape(*tensor, weight.tensor_shape);
     weight.dtype = tensor->dtype;
   }
   for (const StoredTensor& tensor : checkpoint.tensors()) {
-    if (known.contains(tensor.name) || is_harmless(tensor.name) || is_spare_head(spec, tensor)) {
+    if (known.contains(tensor.name) || is_harmless(tensor.name) || is_spare_head(spec, tensor) ||
+        is_of_other_part(spec, tensor.name)) {
       continue;
     }
     throw_bad_input(

@@ -50,4 +50,8 @@ class CheckpointReader {
 // harmless, such as rotary_emb.inv_freq buffers, excepted). Throws bad_input naming the tensor.
 std::vector<Weight> bind_inventory(const ModelSpec& spec, const CheckpointReader& checkpoint);
 
+// Whether a tensor belongs to what the checkpoint holds beside the model that is run: the towers of
+// other modalities, and layers that only draft tokens.
+bool is_of_other_part(const ModelSpec& spec, std::string_view tensor_name);
+
 }  // namespace dure

@@ -84,6 +84,7 @@ GqaSpec read_attention(ConfigReader& config, const ModelSpec& spec,
     config.fail("head_dim", fmt::format("{} is odd: rotary embedding turns pairs of dimensions",
                                         attention.head_dim));
   }
+  attention.v_head_dim = attention.head_dim;
   attention.scale = 1.0 / std::sqrt(static_cast<double>(attention.head_dim));
   attention.rope = read_rope(config, attention.head_dim, spec.context, defaults.rope_theta);
   return attention;

@@ -29,13 +29,37 @@ enum class Part {
   o_bias,
   q_norm,  // [head_dim] or [heads * head_dim]
   k_norm,
-  gate,  // [intermediate, hidden]; of an expert when `expert` >= 0
+  after_attention_norm,  // [hidden]
+  after_ffn_norm,
+  sinks,        // [heads]
+  output_gate,  // [heads * v_head_dim, hidden]: of attention's output
+  // Latent attention. q of MlaSpec in two matrices, read from the hidden state or, compressed, from
+  // q_a's outputs.
+  q_a,  // [q_rank, hidden]
+  q_a_bias,
+  q_a_norm,  // [q_rank]
+  q_nope,    // [heads * nope_dim, q_rank or hidden]
+  q_rope,    // [heads * rope_dim, q_rank or hidden]
+  kv_a,      // [kv_rank + rope_dim, hidden]
+  kv_a_bias,
+  kv_a_norm,  // [kv_rank]
+  k_up,       // of one head: [kv_rank, nope_dim], from q into the latent space
+  v_up,       // of one head: [v_dim, kv_rank], out of it
+  // The indexer of sparse attention.
+  index_q,       // [heads * head_dim, q_rank]
+  index_k,       // [head_dim, hidden]
+  index_k_norm,  // [head_dim]
+  index_k_norm_bias,
+  index_weights,  // [heads, hidden]
+  gate,           // [intermediate, hidden]; of an expert when `expert` >= 0
   up,
   down,  // [hidden, intermediate]
   gate_bias,
   up_bias,
   down_bias,
   router,       // [experts, hidden]
+  router_bias,  // [experts]
+  router_correction,
   shared_gate,  // the shared expert's matrices
   shared_up,
   shared_down,
@@ -49,25 +73,46 @@ enum class Split {
   q_heads,        // outputs, in whole query heads
   kv_heads,       // outputs, in whole kv heads; replicated where ranks outnumber them
   q_heads_input,  // inputs, in whole query heads: partial sums
+  one_head,       // whole, on the rank that holds query head `head`
   columns,        // outputs
   rows,           // inputs: partial sums
 };
 
+// Where a weight lies in the tensor that holds it, in elements: output o, input i at offset +
+// o / block_rows * block_stride + o % block_rows * row_stride + i * column_stride.
+struct WeightView {
+  int64_t offset = 0;
+  int64_t row_stride = 0;
+  int64_t column_stride = 1;
+  int64_t block_rows = 0;  // 0: all in one block
+  int64_t block_stride = 0;
+
+  int64_t row(int64_t output) const {
+    if (block_rows == 0) return offset + output * row_stride;
+    return offset + output / block_rows * block_stride + output % block_rows * row_stride;
+  }
+};
+
 struct Weight {
-  std::string name;  // in the checkpoint
+  std::string name;  // of the tensor in the checkpoint, which may hold others too
   Part part = Part::embedding;
   Split split = Split::replicated;
   int layer = -1;   // -1: outside the layers
   int expert = -1;  // -1: not of a routed expert
+  int head = -1;    // -1: not of one head
   DType dtype = DType::bf16;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape;         // [outputs, inputs] or [outputs]
+  std::vector<int64_t> tensor_shape;  // of the tensor in the checkpoint
+  WeightView view;
+  bool plus_one = false;  // one is added to what is stored
 
   int64_t elements() const;
   int64_t bytes() const { return elements() * bytes_of(dtype); }
   bool is_matrix() const { return shape.size() == 2; }
 };
 
-// In checkpoint order: embedding, layers, final norm, head. Types are spec.dtype.
+// In checkpoint order: embedding, layers, final norm, head. Types are spec.dtype, but fp32 for a
+// router's correction.
 std::vector<Weight> inventory(const ModelSpec& spec);
 
 // Parameters that one token touches: all but the routed experts it is not sent to.

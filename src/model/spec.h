@@ -9,38 +9,55 @@
 #include <variant>
 #include <vector>
 
+#include "model/weight_names.h"
 #include "tensor/dtype.h"
 
 namespace dure {
 
 // Rotary position embedding (Su et al. 2021, arXiv:2104.09864) and its context extensions.
 enum class RopeKind {
+  none,  // positions are not told
   plain,
-  linear,  // positions divided by `factor`
-  llama3,  // wavelength bands (Llama 3.1)
-  yarn,    // Peng et al. 2023, arXiv:2309.00071
+  linear,        // positions divided by `factor`
+  llama3,        // wavelength bands (Llama 3.1)
+  yarn,          // Peng et al. 2023, arXiv:2309.00071
+  longrope,      // a divisor for each pair, of short and of long sequences (arXiv:2402.13753)
+  proportional,  // frequencies of a whole head, of which only the first `turning` pairs turn
 };
 
 struct RopeSpec {
   RopeKind kind = RopeKind::plain;
-  int64_t dims = 0;  // rotated dimensions of a head, the first `dims`
+  int64_t dims = 0;          // rotated dimensions of a head, the first `dims`
+  bool interleaved = false;  // pairs (2i, 2i + 1) instead of (i, i + dims / 2)
   double theta = 10000.0;
   double factor = 1.0;
-  int64_t original_context = 0;  // tokens; llama3 and yarn
+  int64_t original_context = 0;  // tokens; llama3, yarn, longrope
   double low_freq_factor = 1.0;  // llama3
   double high_freq_factor = 4.0;
   double beta_fast = 32.0;  // yarn
   double beta_slow = 1.0;
-  bool truncate = true;           // yarn: correction range rounded to whole dimensions
-  double attention_factor = 1.0;  // multiplies cos and sin
+  bool truncate = true;               // yarn: correction range rounded to whole dimensions
+  int64_t turning = 0;                // proportional
+  std::vector<double> short_factors;  // longrope: [dims / 2], up to original_context tokens
+  std::vector<double> long_factors;   // longrope: beyond
+  double attention_factor = 1.0;      // multiplies cos and sin
   bool operator==(const RopeSpec&) const = default;
 };
 
-// q and k normalised before the rotation.
+// q and k normalised.
 enum class QkNorm {
   none,
-  per_head,  // over each head (Qwen3)
-  whole,     // over the whole projection (OLMoE)
+  per_head,    // over each head (Qwen3)
+  whole,       // over the whole projection (OLMoE)
+  weightless,  // over each head, without weights (Llama 4)
+};
+
+// Queries at far positions sharpened: q *= 1 + log(floor((position + 1) / floor_scale) + 1) * scale
+// (Llama 4, layers without rotation).
+struct TemperatureTuning {
+  double floor_scale = 8192.0;
+  double scale = 0.1;
+  bool operator==(const TemperatureTuning&) const = default;
 };
 
 // Grouped-query attention (Ainslie et al. 2023, arXiv:2305.13245); kv_heads = heads is multi-head,
@@ -48,29 +65,94 @@ enum class QkNorm {
 struct GqaSpec {
   int64_t heads = 0;
   int64_t kv_heads = 0;
-  int64_t head_dim = 0;
+  int64_t head_dim = 0;    // of q and k
+  int64_t v_head_dim = 0;  // of v
   bool qkv_bias = false;
   bool o_bias = false;
   QkNorm qk_norm = QkNorm::none;
+  bool norm_after_rope = false;
   std::optional<int64_t> window;  // a query sees this many keys, its own included
+  std::optional<int64_t> chunk;   // a query sees the keys of its own chunk of positions only
+  bool sinks = false;             // one more logit of the softmax for each head (gpt-oss)
+  double softcap = 0.0;           // scores = softcap * tanh(scores / softcap); 0: not
   double scale = 0.0;             // multiplies q·k
+  double value_scale = 1.0;       // multiplies v (MiMo)
+  std::optional<TemperatureTuning> temperature;
+  bool output_gate = false;      // output times sigmoid of a projection as wide (Qwen3-Next)
+  bool values_are_keys = false;  // v is k's projection, normalised without weights (Gemma 4)
+  bool v_norm = false;           // v normalised over each head, without weights (Gemma 4)
   RopeSpec rope;
   bool operator==(const GqaSpec&) const = default;
 };
 
-enum class Activation { silu };
+// Which keys a query of sparse attention sees: the top_k by sum over heads of w * relu(q·k)
+// (DeepSeek-V3.2-Exp).
+struct IndexerSpec {
+  int64_t heads = 0;
+  int64_t head_dim = 0;
+  int64_t top_k = 0;
+  bool reuse = false;  // the choice of the layer before; no indexer of its own
+  RopeSpec rope;       // of the first `rope.dims` of a head
+  bool operator==(const IndexerSpec&) const = default;
+};
+
+// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434): keys and values of all heads come
+// from one cached vector of kv_rank and one rotated key of rope_dim.
+struct MlaSpec {
+  int64_t heads = 0;
+  std::optional<int64_t> q_rank;  // queries compressed first
+  int64_t kv_rank = 0;
+  int64_t nope_dim = 0;  // of a head's q and k, not rotated
+  int64_t rope_dim = 0;  // and rotated
+  int64_t v_dim = 0;
+  bool bias = false;   // of the compressing projections and of o
+  double scale = 0.0;  // multiplies q·k
+  RopeSpec rope;       // dims = rope_dim
+  std::optional<IndexerSpec> indexer;
+  bool operator==(const MlaSpec&) const = default;
+};
+
+enum class Activation {
+  silu,           // act(gate) * up
+  gelu_tanh,      // the same with GELU's tanh approximation
+  clamped_swish,  // gate, up clamped to a limit: gate * sigmoid(alpha gate) * (up + 1) (gpt-oss)
+};
+
+struct ActivationSpec {
+  Activation kind = Activation::silu;
+  double alpha = 1.702;  // clamped_swish
+  double limit = 7.0;
+  bool operator==(const ActivationSpec&) const = default;
+};
 
 // down(act(gate(x)) * up(x))
 struct DenseFfn {
   int64_t intermediate = 0;
-  Activation activation = Activation::silu;
+  ActivationSpec activation = {};
   bool bias = false;
   bool operator==(const DenseFfn&) const = default;
 };
 
+enum class RouterScore { softmax, sigmoid, sqrt_softplus };
+
+// Experts in equal groups of which only the best may be chosen from (DeepSeek-V2, V3).
+struct RouterGroups {
+  int64_t count = 1;
+  int64_t kept = 1;
+  bool by_best_two = false;  // ranked by the sum of their two best; otherwise by their best
+  bool operator==(const RouterGroups&) const = default;
+};
+
+// The scores of all experts, then the top k of them, whose weights are their scores.
 struct RouterSpec {
-  // Softmax over all experts, then the top k; `normalize` divides their weights by their sum.
-  bool normalize = false;
+  RouterScore score = RouterScore::softmax;
+  bool bias = false;        // of the router's projection
+  bool correction = false;  // a bias per expert that decides the choice, not the weights
+  RouterGroups groups;
+  bool normalize = false;     // weights divided by their sum
+  double epsilon = 0.0;       // added to that sum
+  double scale = 1.0;         // of the weights
+  bool scales_input = false;  // weights multiply the experts' inputs, not their outputs (Llama 4)
   bool operator==(const RouterSpec&) const = default;
 };
 
@@ -84,13 +166,14 @@ struct MoeFfn {
   int64_t experts = 0;
   int64_t top_k = 0;
   int64_t intermediate = 0;  // of one expert
-  Activation activation = Activation::silu;
+  ActivationSpec activation = {};
+  bool bias = false;  // of the experts' matrices
   RouterSpec router;
   std::optional<SharedExpert> shared;
   bool operator==(const MoeFfn&) const = default;
 };
 
-using AttentionSpec = std::variant<GqaSpec>;
+using AttentionSpec = std::variant<GqaSpec, MlaSpec>;
 using FfnSpec = std::variant<DenseFfn, MoeFfn>;
 
 struct LayerSpec {
@@ -99,28 +182,30 @@ struct LayerSpec {
   bool operator==(const LayerSpec&) const = default;
 };
 
-// How a checkpoint spells its tensors, where families differ.
-struct WeightNames {
-  std::string moe_block = "mlp";        // model.layers.N.<moe_block>.gate.weight
-  std::string gate_proj = "gate_proj";  // inside one expert
-  std::string up_proj = "up_proj";
-  std::string down_proj = "down_proj";
-};
-
 struct ModelSpec {
   std::string family;  // config.json's model_type
   int64_t hidden = 0;
   int64_t vocab = 0;
   int64_t context = 0;  // tokens the config promises (max_position_embeddings)
   double norm_eps = 1e-6;
+  bool norms_plus_one = false;  // norm weights are stored minus one (Gemma)
+  bool norms_after = false;     // the output of attention and of ffn is normalised too (Gemma)
+  double embedding_scale = 1.0;
+  double residual_scale = 1.0;  // of what attention and ffn add to the stream (Granite)
+  double logit_scale = 1.0;
+  double logit_softcap = 0.0;  // logits = softcap * tanh(logits / softcap); 0: not
   bool tied_embeddings = false;
   DType dtype = DType::bf16;  // as config.json states it; each tensor's own type is in its file
   std::vector<LayerSpec> layers;
+  // Layers after the last that only draft tokens (multi-token prediction); recognised, not loaded.
+  int64_t draft_layers = 0;
   WeightNames names;
   std::vector<int64_t> eos_ids;  // config.json and generation_config.json together
   // The quantization method that the checkpoint names ("fp8", "awq"); empty: none. Such models are
   // counted as if unquantized here; bind_inventory refuses them.
   std::string quantization;
+  // Why the engine does not run this model; empty: it does. Such models are planned only.
+  std::string planned_only;
 };
 
 }  // namespace dure
