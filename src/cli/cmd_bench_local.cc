@@ -107,7 +107,8 @@ class Bench {
     slice.sequence = static_cast<uint64_t>(sequence);
     slice.dp = sequence % options_.run.layout.layout.dp;
     slice.start = start;
-    const int first = sequence / options_.run.layout.layout.dp * pages_each_;
+    slice.state = sequence / options_.run.layout.layout.dp;
+    const int first = slice.state * pages_each_;
     for (int page = 0; page < pages_each_; ++page) slice.pages.push_back(first + page);
     std::uniform_int_distribution<int32_t> any(0, static_cast<int32_t>(spec_.vocab - 1));
     for (int i = 0; i < tokens; ++i) slice.tokens.push_back(any(random_));
@@ -206,6 +207,7 @@ int run(const Options& options) {
   const int pages_each = static_cast<int>((positions + start.page_tokens - 1) / start.page_tokens);
   const int sequences_each = (options.batch + dp - 1) / dp;
   start.pages = sequences_each * pages_each;
+  start.states = sequences_each;
   start.max_batch_tokens = std::max(options.prefill, sequences_each);
   const std::unique_ptr<BlockingGroup> group = start_ranks(group_options);
   Bench bench(options, spec, *group, pages_each);

@@ -84,27 +84,25 @@ std::vector<int32_t> prompt_of(const Options& options, const ModelSpec& spec,
 class Generation {
  public:
   Generation(const Options& options, const ModelSpec& spec,
-             std::shared_ptr<const Tokenizer> tokenizer, BlockingGroup& group, int pages)
-      : options_(options), spec_(spec), group_(group) {
-    for (int page = 0; page < pages; ++page) pages_.push_back(page);
+             std::shared_ptr<const Tokenizer> tokenizer, BlockingGroup& group,
+             const StartGroup& start)
+      : options_(options),
+        spec_(spec),
+        group_(group),
+        step_tokens_(static_cast<size_t>(start.max_batch_tokens)) {
+    for (int page = 0; page < start.pages; ++page) pages_.push_back(page);
     if (tokenizer) decoder_.emplace(std::move(tokenizer), true);
   }
 
   void run(Generated* result, size_t budget) {
     const auto start = Clock::now();
-    const std::vector<int32_t>& prompt = result->prompt;
-    int32_t token = -1;
-    for (size_t at = 0; at < prompt.size(); at += prefill_tokens) {
-      const size_t end = std::min(prompt.size(), at + prefill_tokens);
-      token = step(
-          at,
-          {prompt.begin() + static_cast<int64_t>(at), prompt.begin() + static_cast<int64_t>(end)},
-          end == prompt.size());
-    }
+    tokens_ = result->prompt;
+    int32_t token = feed(0);
     const auto first = Clock::now();
     while (true) {
       if (token < 0) throw_not_numbers();
       result->ids.push_back(token);
+      tokens_.push_back(token);
       const auto& eos = spec_.eos_ids;
       if (std::find(eos.begin(), eos.end(), token) != eos.end()) {
         result->finish_reason = "stop";
@@ -112,7 +110,8 @@ class Generation {
       }
       if (decoder_) say(decoder_->push(token), &result->text);
       if (result->ids.size() >= budget) break;
-      token = step(prompt.size() + result->ids.size() - 1, {token}, true);
+      const auto length = static_cast<int64_t>(tokens_.size());
+      token = feed(length == recompute_beyond(spec_) + 1 ? 0 : tokens_.size() - 1);
     }
     if (decoder_) say(decoder_->finish(), &result->text);
     result->first_token_s = std::chrono::duration<double>(first - start).count();
@@ -120,18 +119,26 @@ class Generation {
   }
 
  private:
-  int32_t step(size_t start, std::vector<int32_t> tokens, bool wants_token) {
-    Step step;
-    step.id = next_id_++;
-    Slice slice;
-    slice.start = static_cast<int32_t>(start);
-    slice.pages = pages_;
-    slice.tokens = std::move(tokens);
-    slice.want = wants_token ? Want::token : Want::nothing;
-    slice.sampling = {options_.temperature, options_.top_p, options_.min_p, options_.top_k,
-                      options_.seed};
-    step.slices.push_back(std::move(slice));
-    return group_.run(std::move(step)).slices.at(0).token;
+  // The tokens from `start` on, as many a step as the group's buffers hold. Returns the next one.
+  int32_t feed(size_t start) {
+    int32_t token = -1;
+    for (; start < tokens_.size(); start += step_tokens_) {
+      const size_t end = std::min(tokens_.size(), start + step_tokens_);
+      Step step;
+      step.id = next_id_++;
+      Slice slice;
+      slice.start = static_cast<int32_t>(start);
+      slice.length = static_cast<int32_t>(tokens_.size());
+      slice.pages = pages_;
+      slice.tokens.assign(tokens_.begin() + static_cast<int64_t>(start),
+                          tokens_.begin() + static_cast<int64_t>(end));
+      slice.want = end == tokens_.size() ? Want::token : Want::nothing;
+      slice.sampling = {options_.temperature, options_.top_p, options_.min_p, options_.top_k,
+                        options_.seed};
+      step.slices.push_back(std::move(slice));
+      token = group_.run(std::move(step)).slices.at(0).token;
+    }
+    return token;
   }
 
   void say(const std::string& text, std::string* whole) const {
@@ -144,6 +151,8 @@ class Generation {
   const Options& options_;
   const ModelSpec& spec_;
   BlockingGroup& group_;
+  size_t step_tokens_;
+  std::vector<int32_t> tokens_;  // prompt and what came after
   std::vector<int32_t> pages_;
   std::optional<StreamDecoder> decoder_;
   uint64_t next_id_ = 1;
@@ -171,12 +180,13 @@ int run(const Options& options) {
   StartGroup& start = group_options.start;
   const auto positions = static_cast<int32_t>(result.prompt.size() + budget);
   start.pages = (positions + start.page_tokens - 1) / start.page_tokens;
+  start.states = 1;
   start.max_batch_tokens =
       std::min<int32_t>(prefill_tokens, static_cast<int32_t>(result.prompt.size()));
   const auto before = Clock::now();
   const std::unique_ptr<BlockingGroup> group = start_ranks(group_options);
   result.load_s = std::chrono::duration<double>(Clock::now() - before).count();
-  Generation(options, spec, tokenizer, *group, start.pages).run(&result, budget);
+  Generation(options, spec, tokenizer, *group, start).run(&result, budget);
 
   const double rate =
       result.ids.size() > 1 ? static_cast<double>(result.ids.size() - 1) / result.decode_s : 0.0;

@@ -54,6 +54,7 @@ std::string_view to_string(Split split) {
       return "vocabulary";
     case Split::q_heads:
     case Split::q_heads_input:
+    case Split::one_head:
       return "query heads";
     case Split::kv_heads:
       return "kv heads";
@@ -92,22 +93,40 @@ double sparsity_multiplier(const Facts& facts) {
 int64_t windowed_layers(const ModelSpec& spec) {
   int64_t count = 0;
   for (const LayerSpec& layer : spec.layers) {
-    count += std::get<GqaSpec>(layer.attention).window.has_value() ? 1 : 0;
+    count += window_of(layer.attention).has_value() ? 1 : 0;
   }
   return count;
 }
 
+// Of a head's q and k.
+int64_t head_dim(const AttentionSpec& attention) {
+  if (const auto* gqa = std::get_if<GqaSpec>(&attention)) return gqa->head_dim;
+  const auto& mla = std::get<MlaSpec>(attention);
+  return mla.nope_dim + mla.rope_dim;
+}
+
+std::string describe(const GqaSpec& gqa) {
+  return fmt::format("{} query heads, {} kv heads, head size {}", gqa.heads, gqa.kv_heads,
+                     gqa.head_dim);
+}
+
+std::string describe(const MlaSpec& mla) {
+  return fmt::format("{} query heads over latent rows of {} + {}", mla.heads, mla.kv_rank,
+                     mla.rope_dim);
+}
+
 Json to_json(const Facts& facts, bool list_weights) {
   const ModelSpec& spec = facts.spec;
-  const auto& attention = std::get<GqaSpec>(spec.layers[0].attention);
+  const AttentionSpec& attention = spec.layers[0].attention;
   Json json = {
       {"family", spec.family},
       {"layers", spec.layers.size()},
       {"hidden", spec.hidden},
       {"vocab", spec.vocab},
-      {"heads", attention.heads},
-      {"kv_heads", attention.kv_heads},
-      {"head_dim", attention.head_dim},
+      {"heads", query_heads(attention)},
+      {"kv_heads", kv_heads(attention)},
+      {"head_dim", head_dim(attention)},
+      {"latent_attention", std::holds_alternative<MlaSpec>(attention)},
       {"windowed_layers", windowed_layers(spec)},
       {"total_params", facts.total},
       {"active_params", facts.active},
@@ -140,12 +159,11 @@ Json to_json(const Facts& facts, bool list_weights) {
 
 void print_facts(const Facts& facts) {
   const ModelSpec& spec = facts.spec;
-  const auto& attention = std::get<GqaSpec>(spec.layers[0].attention);
   Table table({{"", Table::Align::left}, {"", Table::Align::left}});
   table.add({"family", spec.family});
   table.add({"layers", fmt::format("{} of width {}", spec.layers.size(), spec.hidden)});
-  table.add({"attention", fmt::format("{} query heads, {} kv heads, head size {}", attention.heads,
-                                      attention.kv_heads, attention.head_dim)});
+  table.add({"attention", std::visit([](const auto& kind) { return describe(kind); },
+                                     spec.layers[0].attention)});
   if (windowed_layers(spec) > 0) {
     table.add({"windowed", fmt::format("{} layers", windowed_layers(spec))});
   }

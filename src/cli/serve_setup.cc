@@ -137,7 +137,8 @@ ServedModel served_model(const ServeFlags& flags, const ModelSpec& spec, int64_t
   return model;
 }
 
-EngineOptions engine_options(const ServeFlags& flags, const ServedModel& model, int64_t pages) {
+EngineOptions engine_options(const ServeFlags& flags, const ModelSpec& spec,
+                             const ServedModel& model, int64_t pages) {
   const Layout& layout = flags.run.layout.layout;
   EngineOptions options;
   options.schedule.dp = layout.dp;
@@ -146,6 +147,7 @@ EngineOptions engine_options(const ServeFlags& flags, const ServedModel& model, 
   options.schedule.max_batch_tokens = flags.max_batch_tokens;
   options.schedule.max_running = flags.max_sequences;
   options.schedule.steps_in_flight = layout.pp;
+  options.schedule.recompute_beyond = static_cast<int32_t>(recompute_beyond(spec));
   options.vocab = model.vocab;
   options.max_requests = flags.max_requests;
   // The ranks find out by themselves within the deadline; this is for when they cannot even say so.
@@ -172,6 +174,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   shape.compute = start.compute;
   shape.kv_dtype = start.kv_dtype;
   shape.page_tokens = page_tokens;
+  shape.states = flags.max_sequences;
   shape.max_batch_tokens = flags.max_batch_tokens;
   const int per_node = flags.run.layout.ranks_per_node;
   const int ranks_here = per_node > 0 ? std::min(per_node, layout.world()) : layout.world();
@@ -186,10 +189,11 @@ ServeSetup prepare(const ServeFlags& flags) {
 
   start.page_tokens = page_tokens;
   start.pages = static_cast<int32_t>(shape.pages);
+  start.states = flags.max_sequences;
   start.max_batch_tokens = flags.max_batch_tokens;
   start.deadline_s = flags.deadline_s;
   setup.model = served_model(flags, setup.spec, context, shape.pages);
-  setup.engine = engine_options(flags, setup.model, shape.pages);
+  setup.engine = engine_options(flags, setup.spec, setup.model, shape.pages);
   setup.api.api_keys = read_api_keys(flags.api_key_file);
   setup.http.host = flags.host;
   setup.http.port = static_cast<uint16_t>(flags.port);

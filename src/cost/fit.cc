@@ -15,6 +15,7 @@ RankMemory memory_of(const MemoryModel& model, const FitQuestion& question, cons
                      int rank, int64_t pages) {
   RunShape shape = question.shape;
   shape.pages = pages;
+  shape.states = (question.sequences + layout.dp - 1) / layout.dp;
   RankMemory memory = model.of(layout, rank, shape);
   if (!question.shared) {
     memory.communication += gpu_dispatch_workspace(model.spec(), layout, shape.max_batch_tokens);
@@ -75,7 +76,7 @@ void fill_cache(const MemoryModel& model, const FitQuestion& question, int64_t p
     int64_t free = question.budget();
     for (int rank = first; rank < last; ++rank) {
       RankMemory& memory = answer.ranks[static_cast<size_t>(rank)].memory;
-      memory.kv = cache_bytes(pages, page_bytes_of(model, question, answer.layout, rank));
+      memory.kv += cache_bytes(pages, page_bytes_of(model, question, answer.layout, rank));
       free = after(free, memory.total());
     }
     for (int rank = first; rank < last; ++rank) {

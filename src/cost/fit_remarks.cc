@@ -9,26 +9,27 @@
 namespace dure {
 namespace {
 
-// The fewest kv heads of a layer: beyond them, tensor parallel ranks cache copies.
+// The fewest kv heads of a layer (a latent vector counts as one): beyond them, tensor parallel
+// ranks cache copies.
 int64_t fewest_kv_heads(const ModelSpec& spec) {
-  int64_t fewest = std::get<GqaSpec>(spec.layers[0].attention).kv_heads;
+  int64_t fewest = kv_heads(spec.layers[0].attention);
   for (const LayerSpec& layer : spec.layers) {
-    fewest = std::min(fewest, std::get<GqaSpec>(layer.attention).kv_heads);
+    fewest = std::min(fewest, kv_heads(layer.attention));
   }
   return fewest;
 }
 
 void remark_replication(const MemoryModel& model, const FitQuestion& question,
                         const FitAnswer& answer, std::vector<std::string>& remarks) {
-  const int64_t kv_heads = fewest_kv_heads(model.spec());
+  const int64_t fewest = fewest_kv_heads(model.spec());
   const Layout& layout = answer.layout;
-  if (layout.tp <= kv_heads) return;
-  std::string text = fmt::format("{} kv heads over tp {}: the cache is held {} times", kv_heads,
-                                 layout.tp, (layout.tp + kv_heads - 1) / kv_heads);
-  if (layout.tp % kv_heads == 0) {
+  if (layout.tp <= fewest) return;
+  std::string text = fmt::format("{} kv heads over tp {}: the cache is held {} times", fewest,
+                                 layout.tp, (layout.tp + fewest - 1) / fewest);
+  if (layout.tp % fewest == 0) {
     FitQuestion other = question;
-    other.layout.tp = static_cast<int>(kv_heads);
-    other.layout.dp = layout.dp * static_cast<int>(layout.tp / kv_heads);
+    other.layout.tp = static_cast<int>(fewest);
+    other.layout.dp = layout.dp * static_cast<int>(layout.tp / fewest);
     const FitAnswer unreplicated = fit(model, other);
     const int64_t page = question.shape.page_tokens;
     text += fmt::format("; {} would hold each head once: {} cache tokens at most instead of {}",

@@ -10,15 +10,12 @@
 namespace dure {
 namespace {
 
-const GqaSpec& attention_of(const LayerSpec& layer) {
-  return std::get<GqaSpec>(layer.attention);
-}
-
 // Everything but the weights.
 RankMemory run_memory(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                       const RunShape& shape) {
   RankMemory memory;
-  memory.kv = shape.pages * kv_page_bytes(spec, layout, share, shape);
+  memory.kv = shape.pages * kv_page_bytes(spec, layout, share, shape) +
+              shape.states * state_bytes(spec, layout, share);
   for (const StepBufferSize& size : step_buffers(spec, layout, share, shape.max_batch_tokens)) {
     (size.communication ? memory.communication : memory.activation) += size.bytes;
   }
@@ -32,6 +29,9 @@ bool is_retyped(const Resident& resident) {
     case Slot::head:
     case Slot::router:
     case Slot::shared_router:
+    case Slot::index_q:
+    case Slot::index_k:
+    case Slot::index_weights:
       return false;
     default:
       return resident.form == Form::packed;
@@ -45,6 +45,10 @@ bool is_retyped(const Weight& weight) {
     case Part::lm_head:
     case Part::router:
     case Part::shared_router:
+    case Part::index_q:
+    case Part::index_k:
+    case Part::index_weights:
+    case Part::expert_down_bias:
       return false;
     default:
       return true;
@@ -62,11 +66,19 @@ int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankSha
                       const RunShape& shape) {
   int64_t elements = 0;
   for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
-    const GqaSpec& attention = attention_of(spec.layers[static_cast<size_t>(i)]);
-    const HeadShare heads = heads_of(attention, layout.tp, share.place.tp);
-    elements += 2 * heads.kv.size() * attention.head_dim;  // K and V
+    elements +=
+        cached_elements(spec.layers[static_cast<size_t>(i)].attention, layout.tp, share.place.tp);
   }
   return elements * shape.page_tokens * bytes_of(shape.kv_dtype);
+}
+
+int64_t state_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share) {
+  int64_t floats = 0;
+  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+    floats +=
+        state_floats(spec.layers[static_cast<size_t>(i)].attention, layout.tp, share.place.tp);
+  }
+  return floats * static_cast<int64_t>(sizeof(float));
 }
 
 int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype) {
@@ -80,7 +92,7 @@ std::optional<int64_t> windowed_tokens_per_sequence(const ModelSpec& spec, int64
                                                     int64_t chunk_tokens, int64_t page_tokens) {
   int64_t widest = 0;
   for (const LayerSpec& layer : spec.layers) {
-    const std::optional<int64_t> window = attention_of(layer).window;
+    const std::optional<int64_t> window = window_of(layer.attention);
     if (!window) return std::nullopt;
     widest = std::max(widest, *window);
   }

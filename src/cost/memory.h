@@ -18,6 +18,7 @@ struct RunShape {
   DType kv_dtype = DType::bf16;
   int64_t page_tokens = 16;
   int64_t pages = 0;                 // of each dp group's cache
+  int64_t states = 0;                // sequences whose recurrent state each dp group keeps
   int64_t max_batch_tokens = 2048;   // of one step and dp group
   int64_t overhead = rank_overhead;  // bytes: what a process takes before it holds anything
 
@@ -28,7 +29,7 @@ struct RunShape {
 struct RankMemory {  // bytes
   int64_t weights = 0;
   int64_t padding = 0;  // of packed matrices, beyond their weights
-  int64_t kv = 0;
+  int64_t kv = 0;       // pages and recurrent states
   int64_t activation = 0;
   int64_t communication = 0;
   int64_t overhead = 0;
@@ -38,6 +39,8 @@ struct RankMemory {  // bytes
 // Of one page in all layers that the rank holds; 0 for a rank without kv heads.
 int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                       const RunShape& shape);
+// Of one sequence's recurrent state in all layers that the rank holds.
+int64_t state_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share);
 int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype);  // of the whole model
 
 // Tokens that a sequence keeps where every layer sees only a window and an engine frees what lies

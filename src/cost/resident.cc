@@ -28,6 +28,7 @@ constexpr std::array rules = {
     Rule{Part::q, Slot::qkv, Form::packed},
     Rule{Part::k, Slot::qkv, Form::packed},
     Rule{Part::v, Slot::qkv, Form::packed},
+    Rule{Part::output_gate, Slot::qkv, Form::packed},
     Rule{Part::q_bias, Slot::qkv_bias, Form::vector},
     Rule{Part::k_bias, Slot::qkv_bias, Form::vector},
     Rule{Part::v_bias, Slot::qkv_bias, Form::vector},
@@ -35,6 +36,24 @@ constexpr std::array rules = {
     Rule{Part::o_bias, Slot::o_bias, Form::vector},
     Rule{Part::q_norm, Slot::q_norm, Form::vector},
     Rule{Part::k_norm, Slot::k_norm, Form::vector},
+    Rule{Part::after_attention_norm, Slot::after_attention_norm, Form::vector},
+    Rule{Part::after_ffn_norm, Slot::after_ffn_norm, Form::vector},
+    Rule{Part::sinks, Slot::sinks, Form::vector},
+    Rule{Part::q_a, Slot::q_a, Form::packed},
+    Rule{Part::q_a_bias, Slot::q_a_bias, Form::vector},
+    Rule{Part::q_a_norm, Slot::q_a_norm, Form::vector},
+    Rule{Part::q_nope, Slot::q_nope, Form::packed},
+    Rule{Part::q_rope, Slot::q_rope, Form::packed},
+    Rule{Part::kv_a, Slot::kv_a, Form::packed},
+    Rule{Part::kv_a_bias, Slot::kv_a_bias, Form::vector},
+    Rule{Part::kv_a_norm, Slot::kv_a_norm, Form::vector},
+    Rule{Part::k_up, Slot::k_up, Form::packed},
+    Rule{Part::v_up, Slot::v_up, Form::packed},
+    Rule{Part::index_q, Slot::index_q, Form::packed},
+    Rule{Part::index_k, Slot::index_k, Form::packed},
+    Rule{Part::index_k_norm, Slot::index_k_norm, Form::vector},
+    Rule{Part::index_k_norm_bias, Slot::index_k_norm_bias, Form::vector},
+    Rule{Part::index_weights, Slot::index_weights, Form::packed},
     Rule{Part::gate, Slot::gate_up, Form::packed},
     Rule{Part::up, Slot::gate_up, Form::packed},
     Rule{Part::gate_bias, Slot::gate_bias, Form::vector},
@@ -42,6 +61,9 @@ constexpr std::array rules = {
     Rule{Part::down, Slot::down, Form::packed},
     Rule{Part::down_bias, Slot::down_bias, Form::vector},
     Rule{Part::router, Slot::router, Form::packed},
+    Rule{Part::router_bias, Slot::router_bias, Form::vector},
+    Rule{Part::expert_down_bias, Slot::expert_down_bias, Form::vector},
+    Rule{Part::router_correction, Slot::router_correction, Form::vector},
     Rule{Part::shared_gate, Slot::shared_gate_up, Form::packed},
     Rule{Part::shared_up, Slot::shared_gate_up, Form::packed},
     Rule{Part::shared_down, Slot::shared_down, Form::packed},
@@ -58,9 +80,18 @@ const Rule& rule_of(Part part) {
 Slot slot_of(const Weight& weight) {
   const Slot slot = rule_of(weight.part).slot;
   if (weight.expert < 0) return slot;
-  if (slot == Slot::gate_up) return Slot::expert_gate_up;
-  if (slot == Slot::down) return Slot::expert_down;
-  return slot;
+  switch (slot) {
+    case Slot::gate_up:
+      return Slot::expert_gate_up;
+    case Slot::down:
+      return Slot::expert_down;
+    case Slot::gate_bias:
+      return Slot::expert_gate_bias;
+    case Slot::up_bias:
+      return Slot::expert_up_bias;
+    default:
+      return slot;
+  }
 }
 
 bool is_gate_up(Slot slot) {
@@ -72,8 +103,8 @@ std::vector<int64_t> segments_of(const ResidentPiece& piece, const ModelSpec& sp
                                  const Layout& layout, const RankShare& share) {
   const Weight& weight = *piece.weight;
   if (weight.split == Split::q_heads_input) {
-    const auto& gqa = std::get<GqaSpec>(spec.layers[static_cast<size_t>(weight.layer)].attention);
-    return tree_segments_of(gqa.heads, gqa.head_dim, layout.tp, share.place.tp);
+    const int64_t heads = query_heads(spec.layers[static_cast<size_t>(weight.layer)].attention);
+    return tree_segments_of(heads, weight.shape[1] / heads, layout.tp, share.place.tp);
   }
   if (weight.split == Split::rows) {
     return weight.expert >= 0 ? tree_segments_of(weight.shape[1], 1, layout.etp(), share.place.etp)
@@ -83,8 +114,10 @@ std::vector<int64_t> segments_of(const ResidentPiece& piece, const ModelSpec& sp
 }
 
 // A router decides which experts run, so it is never rounded: its products are fp32 in every mode.
-bool is_router(Slot slot) {
-  return slot == Slot::router || slot == Slot::shared_router;
+// The same holds for an indexer, which decides which keys are seen.
+bool decides(Slot slot) {
+  return slot == Slot::router || slot == Slot::shared_router || slot == Slot::index_q ||
+         slot == Slot::index_k || slot == Slot::index_weights;
 }
 
 void finish(Resident& resident, const ModelSpec& spec, const Layout& layout, const RankShare& share,
@@ -101,7 +134,7 @@ void finish(Resident& resident, const ModelSpec& spec, const Layout& layout, con
     shape.n += piece.slice.outputs.size();
     if (piece.weight->dtype != stored) stored = DType::f32;
   }
-  shape.dtype = is_router(resident.slot) ? stored : resident_dtype(stored, compute);
+  shape.dtype = decides(resident.slot) ? stored : resident_dtype(stored, compute);
   shape.order = is_gate_up(resident.slot) ? PanelOrder::gate_up : PanelOrder::plain;
   shape.segments = segments_of(first, spec, layout, share);
 }
@@ -126,15 +159,18 @@ std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const
                                        const Layout& layout, const RankShare& share,
                                        Compute compute) {
   std::vector<Resident> residents;
-  std::map<std::tuple<int, Slot, int>, size_t> index;  // (layer, slot, expert)
+  std::map<std::tuple<int, Slot, int, int>, size_t> index;  // (layer, slot, expert, head)
   const auto add = [&](const Weight& weight, Slot slot, Form form, const WeightSlice& slice) {
+    // Biases of all held experts are one vector.
+    const int expert = form == Form::vector ? -1 : weight.expert;
     const auto [at, fresh] =
-        index.try_emplace({weight.layer, slot, weight.expert}, residents.size());
+        index.try_emplace({weight.layer, slot, expert, weight.head}, residents.size());
     if (fresh) {
       residents.emplace_back();
       residents.back().slot = slot;
       residents.back().layer = weight.layer;
-      residents.back().expert = weight.expert;
+      residents.back().expert = expert;
+      residents.back().head = weight.head;
       residents.back().form = form;
     }
     residents[at->second].pieces.push_back({&weight, slice});

@@ -23,14 +23,37 @@ enum class Slot {
   o_bias,
   q_norm,
   k_norm,
+  after_attention_norm,
+  after_ffn_norm,
+  sinks,
+  q_a,  // latent attention
+  q_a_bias,
+  q_a_norm,
+  q_nope,
+  q_rope,
+  kv_a,
+  kv_a_bias,
+  kv_a_norm,
+  k_up,  // of one head
+  v_up,
+  index_q,
+  index_k,
+  index_k_norm,
+  index_k_norm_bias,
+  index_weights,
   gate_up,
   gate_bias,
   up_bias,
   down,
   down_bias,
   router,
+  router_bias,
+  router_correction,
   expert_gate_up,
   expert_down,
+  expert_gate_bias,
+  expert_up_bias,
+  expert_down_bias,  // of all experts: it is added where their outputs meet
   shared_gate_up,
   shared_down,
   shared_router,
@@ -51,6 +74,7 @@ struct Resident {
   Slot slot = Slot::embedding;
   int layer = -1;
   int expert = -1;  // global number
+  int head = -1;    // of the model
   Form form = Form::packed;
   PackedShape shape;                  // of Form::packed
   DType dtype = DType::f32;           // of Form::table

@@ -15,14 +15,8 @@ Range scaled(Range range, int64_t by) {
   return {range.begin * by, range.end * by};
 }
 
-HeadShare heads_of_layer(const ModelSpec& spec, const Layout& layout, const RankShare& share,
-                         int layer) {
-  const auto& attention = std::get<GqaSpec>(spec.layers[static_cast<size_t>(layer)].attention);
-  return heads_of(attention, layout.tp, share.place.tp);
-}
-
-int64_t head_dim_of(const ModelSpec& spec, int layer) {
-  return std::get<GqaSpec>(spec.layers[static_cast<size_t>(layer)].attention).head_dim;
+const AttentionSpec& attention_of(const Weight& weight, const ModelSpec& spec) {
+  return spec.layers[static_cast<size_t>(weight.layer)].attention;
 }
 
 bool on_this_stage(const Weight& weight, const ModelSpec& spec, const RankShare& share) {
@@ -44,7 +38,7 @@ bool holds_expert(const Weight& weight, const ModelSpec& spec, const Layout& lay
 
 // The most ways in which one layer's matrices can be cut over tensor-parallel ranks.
 int64_t widest_cut(const LayerSpec& layer) {
-  int64_t widest = std::get<GqaSpec>(layer.attention).heads;
+  int64_t widest = query_heads(layer.attention);
   if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
     return std::max(widest, dense->intermediate);
   }
@@ -76,6 +70,30 @@ HeadShare heads_of(const GqaSpec& attention, int tp_size, int tp_index) {
   return share;
 }
 
+HeadShare heads_of(const MlaSpec& attention, int tp_size, int tp_index) {
+  return {cut_by_floor(attention.heads, tp_size, tp_index), {}};
+}
+
+HeadShare heads_of(const AttentionSpec& attention, int tp_size, int tp_index) {
+  return std::visit([&](const auto& kind) { return heads_of(kind, tp_size, tp_index); }, attention);
+}
+
+int64_t cached_elements(const AttentionSpec& attention, int tp_size, int tp_index) {
+  const HeadShare heads = heads_of(attention, tp_size, tp_index);
+  if (const auto* gqa = std::get_if<GqaSpec>(&attention)) {
+    return heads.kv.size() * (gqa->head_dim + gqa->v_head_dim);
+  }
+  const auto& mla = std::get<MlaSpec>(attention);
+  if (heads.q.size() == 0) return 0;
+  const bool own_index = mla.indexer && !mla.indexer->reuse;
+  return mla.kv_rank + mla.rope_dim + (own_index ? mla.indexer->head_dim : 0);
+}
+
+// Neither kind of attention carries more from token to token than its cache.
+int64_t state_floats(const AttentionSpec&, int, int) {
+  return 0;
+}
+
 Range experts_of(const MoeFfn& moe, const Layout& layout, int ep_index) {
   return cut_front_heavy(moe.experts, layout.ep, ep_index);
 }
@@ -97,18 +115,29 @@ std::optional<WeightSlice> slice_of(const Weight& weight, const ModelSpec& spec,
     case Split::vocabulary:
       slice.outputs = share.vocab;
       break;
-    case Split::q_heads:
-      slice.outputs = scaled(heads_of_layer(spec, layout, share, weight.layer).q,
-                             head_dim_of(spec, weight.layer));
+    case Split::q_heads: {
+      const AttentionSpec& attention = attention_of(weight, spec);
+      slice.outputs = scaled(heads_of(attention, layout.tp, share.place.tp).q,
+                             weight.shape[0] / query_heads(attention));
       break;
-    case Split::kv_heads:
-      slice.outputs = scaled(heads_of_layer(spec, layout, share, weight.layer).kv,
-                             head_dim_of(spec, weight.layer));
+    }
+    case Split::kv_heads: {
+      const AttentionSpec& attention = attention_of(weight, spec);
+      slice.outputs = scaled(heads_of(attention, layout.tp, share.place.tp).kv,
+                             weight.shape[0] / kv_heads(attention));
       break;
-    case Split::q_heads_input:
-      slice.inputs = scaled(heads_of_layer(spec, layout, share, weight.layer).q,
-                            head_dim_of(spec, weight.layer));
+    }
+    case Split::q_heads_input: {
+      const AttentionSpec& attention = attention_of(weight, spec);
+      slice.inputs = scaled(heads_of(attention, layout.tp, share.place.tp).q,
+                            weight.shape[1] / query_heads(attention));
       break;
+    }
+    case Split::one_head: {
+      const Range held = heads_of(attention_of(weight, spec), layout.tp, share.place.tp).q;
+      if (weight.head < held.begin || weight.head >= held.end) return std::nullopt;
+      break;
+    }
     case Split::columns:
       slice.outputs = cut_by_floor(weight.shape[0], parts, index);
       break;

@@ -30,12 +30,20 @@ struct RankShare {
 RankShare share_of(const ModelSpec& spec, const Layout& layout, int rank);
 
 // Query heads of a tp rank, and the kv heads that serve them (overlapping between ranks where they
-// are replicated). A rank may hold none.
+// are replicated). A rank may hold none. Latent attention has no kv heads: what it caches is every
+// rank's.
 struct HeadShare {
   Range q;
   Range kv;
 };
 HeadShare heads_of(const GqaSpec& attention, int tp_size, int tp_index);
+HeadShare heads_of(const MlaSpec& attention, int tp_size, int tp_index);
+HeadShare heads_of(const AttentionSpec& attention, int tp_size, int tp_index);
+
+// Elements that a tp rank caches for each token of a layer.
+int64_t cached_elements(const AttentionSpec& attention, int tp_size, int tp_index);
+// Floats of recurrent state that a tp rank keeps for each sequence in a layer.
+int64_t state_floats(const AttentionSpec& attention, int tp_size, int tp_index);
 
 // Experts of a rank, and its cut of their intermediate width.
 Range experts_of(const MoeFfn& moe, const Layout& layout, int ep_index);

@@ -10,6 +10,7 @@ namespace {
 struct Widths {
   int64_t qkv = 0;
   int64_t attended = 0;
+  int64_t latent = 0;
   int64_t norm_sums = 0;
   int64_t ffn = 0;
   int64_t experts = 0;
@@ -23,6 +24,20 @@ void widen(int64_t& width, int64_t to) {
   width = std::max(width, to);
 }
 
+void widen_for(Widths& widths, const GqaSpec& gqa, const HeadShare& heads) {
+  const int64_t out = heads.q.size() * gqa.v_head_dim;
+  widen(widths.qkv, heads.q.size() * gqa.head_dim + (gqa.output_gate ? out : 0) +
+                        heads.kv.size() * (gqa.head_dim + gqa.v_head_dim));
+  widen(widths.attended, out);
+  if (gqa.qk_norm == QkNorm::whole) widen(widths.norm_sums, gqa.heads + gqa.kv_heads + 1);
+}
+
+void widen_for(Widths& widths, const MlaSpec& mla, const HeadShare& heads) {
+  widen(widths.qkv, mla.kv_rank + mla.rope_dim);
+  widen(widths.attended, heads.q.size() * mla.v_dim);
+  widen(widths.latent, latent_widths(mla, heads.q.size()).total());
+}
+
 Widths widths_of(const ModelSpec& spec, const Layout& layout, const RankShare& share) {
   Widths widths;
   const auto cut = [](int64_t n, int parts, int index) {
@@ -30,11 +45,8 @@ Widths widths_of(const ModelSpec& spec, const Layout& layout, const RankShare& s
   };
   for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
     const LayerSpec& layer = spec.layers[static_cast<size_t>(i)];
-    const auto& gqa = std::get<GqaSpec>(layer.attention);
-    const HeadShare heads = heads_of(gqa, layout.tp, share.place.tp);
-    widen(widths.qkv, (heads.q.size() + 2 * heads.kv.size()) * gqa.head_dim);
-    widen(widths.attended, heads.q.size() * gqa.head_dim);
-    if (gqa.qk_norm == QkNorm::whole) widen(widths.norm_sums, gqa.heads + gqa.kv_heads + 1);
+    const HeadShare heads = heads_of(layer.attention, layout.tp, share.place.tp);
+    std::visit([&](const auto& kind) { widen_for(widths, kind, heads); }, layer.attention);
     if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
       widen(widths.ffn, cut(dense->intermediate, layout.tp, share.place.tp));
     } else {
@@ -63,6 +75,8 @@ std::string_view to_string(StepBuffer buffer) {
       return "normed";
     case StepBuffer::qkv:
       return "qkv";
+    case StepBuffer::latent:
+      return "latent";
     case StepBuffer::attended:
       return "attended";
     case StepBuffer::partial:
@@ -99,6 +113,17 @@ std::string_view to_string(StepBuffer buffer) {
   return "?";
 }
 
+LatentWidths latent_widths(const MlaSpec& mla, int64_t heads) {
+  LatentWidths widths;
+  widths.q_a = mla.q_rank.value_or(0);
+  widths.q_nope = heads * mla.nope_dim;
+  widths.q_rope = heads * mla.rope_dim;
+  widths.grouped = heads * std::max(mla.kv_rank, mla.v_dim);
+  widths.q = heads * (mla.kv_rank + mla.rope_dim);
+  widths.attended = heads * mla.kv_rank;
+  return widths;
+}
+
 int64_t moe_chunk_tokens(const Layout& layout, int64_t max_batch_tokens) {
   constexpr int64_t tokens_of_all_groups = 512;
   return std::min(max_batch_tokens, std::max<int64_t>(16, tokens_of_all_groups / layout.dp));
@@ -121,6 +146,7 @@ std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& la
       size(StepBuffer::hidden, tokens * spec.hidden),
       size(StepBuffer::normed, tokens * spec.hidden),
       size(StepBuffer::qkv, tokens * widths.qkv),
+      size(StepBuffer::latent, std::min(latent_rows, tokens) * widths.latent),
       size(StepBuffer::attended, tokens * widths.attended),
       size(StepBuffer::partial, tokens * spec.hidden),
       size(StepBuffer::ffn, tokens * widths.ffn),

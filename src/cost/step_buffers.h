@@ -13,7 +13,8 @@ namespace dure {
 enum class StepBuffer {
   hidden,           // [tokens, hidden] fp32, the residual stream
   normed,           // [tokens, hidden] fp32
-  qkv,              // [tokens, (q + 2 kv) heads of the rank * head_dim] fp32
+  qkv,              // [tokens, q, k, v and output gate of the rank, or the latent row] fp32
+  latent,           // [latent_rows, LatentWidths::total] fp32: a block of rows in latent attention
   attended,         // [tokens, q heads of the rank * head_dim] fp32
   partial,          // [tokens, hidden] fp32: a row-parallel product before and after its reduction
   ffn,              // [tokens, widest dense or shared intermediate of the rank] fp32
@@ -32,11 +33,26 @@ enum class StepBuffer {
   all_logits,       // [logit_rows, vocabulary] fp32, twice: by rank and in order
 };
 
-inline constexpr int step_buffer_count = 19;
+inline constexpr int step_buffer_count = 20;
 std::string_view to_string(StepBuffer buffer);
 
 // Rows of logits computed at once; more rows take more rounds.
 inline constexpr int64_t logit_rows = 64;
+
+// Rows that latent attention works on at once: one of them takes heads * (3 kv_rank + ...) floats.
+inline constexpr int64_t latent_rows = 64;
+
+// The parts of StepBuffer::latent, floats of one row on a rank with `heads` heads, in order.
+struct LatentWidths {
+  int64_t q_a = 0;       // compressed query
+  int64_t q_nope = 0;    // [heads, nope_dim]
+  int64_t q_rope = 0;    // [heads, rope_dim]
+  int64_t grouped = 0;   // [heads, rows, kv_rank]: of q, by head; then of values, [.., v_dim]
+  int64_t q = 0;         // [heads, kv_rank + rope_dim]: what meets the cached rows
+  int64_t attended = 0;  // [heads, kv_rank]
+  int64_t total() const { return q_a + q_nope + q_rope + grouped + q + attended; }
+};
+LatentWidths latent_widths(const MlaSpec& mla, int64_t heads);
 
 // Tokens of each dp group that pass an MoE layer at once: bounds the expert buffers.
 int64_t moe_chunk_tokens(const Layout& layout, int64_t max_batch_tokens);

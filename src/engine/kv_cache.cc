@@ -7,22 +7,40 @@ KvCache::KvCache(const ModelSpec& spec, const Layout& layout, const RankShare& s
                  int64_t pages, int64_t page_tokens)
     : pages_(pages), page_tokens_(page_tokens) {
   for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
-    const auto& gqa = std::get<GqaSpec>(spec.layers[static_cast<size_t>(i)].attention);
-    KvLayer view;
-    view.dtype = dtype;
-    view.page_tokens = page_tokens;
-    view.kv_heads = heads_of(gqa, layout.tp, share.place.tp).kv.size();
-    view.head_dim = gqa.head_dim;
-    view.v_head_dim = gqa.head_dim;
-    const auto pages_of = [&](int64_t head_dim) {
-      buffers_.emplace_back(pages * kv_page_elements(page_tokens, view.kv_heads, head_dim) *
-                            bytes_of(dtype));
-      return buffers_.back().data();
-    };
-    view.k = pages_of(view.head_dim);
-    view.v = pages_of(view.v_head_dim);
-    views_.push_back(view);
+    views_.push_back(
+        std::visit([&](const auto& kind) { return make(kind, layout, share.place.tp, dtype); },
+                   spec.layers[static_cast<size_t>(i)].attention));
   }
+}
+
+std::byte* KvCache::take(int64_t page_elements, DType dtype) {
+  buffers_.emplace_back(pages_ * page_elements * bytes_of(dtype));
+  return buffers_.back().data();
+}
+
+LayerCache KvCache::make(const GqaSpec& gqa, const Layout& layout, int tp, DType dtype) {
+  LayerCache cache;
+  KvLayer& view = cache.kv;
+  view.dtype = dtype;
+  view.page_tokens = page_tokens_;
+  view.kv_heads = heads_of(gqa, layout.tp, tp).kv.size();
+  view.head_dim = gqa.head_dim;
+  view.v_head_dim = gqa.v_head_dim;
+  view.k = take(kv_page_elements(page_tokens_, view.kv_heads, view.head_dim), dtype);
+  view.v = take(kv_page_elements(page_tokens_, view.kv_heads, view.v_head_dim), dtype);
+  return cache;
+}
+
+LayerCache KvCache::make(const MlaSpec& mla, const Layout& layout, int tp, DType dtype) {
+  LayerCache cache;
+  if (heads_of(mla, layout.tp, tp).q.size() == 0) return cache;
+  LatentLayer& view = cache.latent;
+  view.dtype = dtype;
+  view.page_tokens = page_tokens_;
+  view.latent = mla.kv_rank;
+  view.rope = mla.rope_dim;
+  view.rows = take(page_tokens_ * (mla.kv_rank + mla.rope_dim), dtype);
+  return cache;
 }
 
 int64_t KvCache::bytes() const {

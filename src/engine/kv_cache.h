@@ -1,13 +1,13 @@
-// The paged KV cache of a rank: for every layer of its stage, the K and V pages of the kv heads it
-// holds. Which sequence owns which page is the scheduler's business.
+// The paged cache of a rank: for every layer of its stage, the K and V pages of the kv heads it
+// holds, or the pages of latent rows. Which sequence owns which page is the scheduler's business.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "cost/shard.h"
-#include "kernels/backend.h"
 #include "kernels/packed_matrix.h"
+#include "layers/attention.h"
 
 namespace dure {
 
@@ -16,7 +16,7 @@ class KvCache {
   KvCache(const ModelSpec& spec, const Layout& layout, const RankShare& share, DType dtype,
           int64_t pages, int64_t page_tokens);
 
-  const KvLayer& layer(int64_t index) const { return views_[static_cast<size_t>(index)]; }
+  const LayerCache& layer(int64_t index) const { return views_[static_cast<size_t>(index)]; }
   int64_t pages() const { return pages_; }
   int64_t page_tokens() const { return page_tokens_; }
   int64_t bytes() const;
@@ -24,8 +24,12 @@ class KvCache {
  private:
   int64_t pages_;
   int64_t page_tokens_;
-  std::vector<AlignedBuffer> buffers_;  // K, V of each layer
-  std::vector<KvLayer> views_;
+  LayerCache make(const GqaSpec& gqa, const Layout& layout, int tp, DType dtype);
+  LayerCache make(const MlaSpec& mla, const Layout& layout, int tp, DType dtype);
+  std::byte* take(int64_t page_elements, DType dtype);  // of all pages
+
+  std::vector<AlignedBuffer> buffers_;
+  std::vector<LayerCache> views_;
 };
 
 }  // namespace dure

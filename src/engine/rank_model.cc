@@ -50,6 +50,7 @@ RankModel::RankModel(const StartGroup& start, World& world)
   limits_.vocab = spec_.vocab;
   limits_.page_tokens = start.page_tokens;
   limits_.pages = start.pages;
+  limits_.states = start.states;
   limits_.context = int64_t{start.pages} * start.page_tokens;
   limits_.max_batch_tokens = start.max_batch_tokens;
 }

@@ -20,7 +20,9 @@ Stage::Stage(const Runtime& runtime, const RankWeights& weights, const KvCache& 
   for (int64_t i = held.begin; i < held.end; ++i) {
     const LayerSpec& spec = runtime.spec.layers[static_cast<size_t>(i)];
     const LayerWeights& layer = weights.layers[static_cast<size_t>(i - held.begin)];
-    Layer built{Attention(runtime, std::get<GqaSpec>(spec.attention), layer.attention), nullptr};
+    Layer built;
+    built.attention = make_attention(runtime, spec.attention, layer);
+    built.dense = std::get_if<DenseFfn>(&spec.ffn);
     if (const auto* moe = std::get_if<MoeFfn>(&spec.ffn)) {
       built.moe = std::make_unique<Moe>(runtime, *moe, layer.moe);
     }
@@ -33,15 +35,24 @@ void Stage::embed(const Batch& batch) {
   const Range vocab = runtime_.share.vocab;
   runtime_.backend.embed(weights_.embedding.rows.data(), weights_.embedding.dtype, vocab.begin,
                          vocab.size(), runtime_.spec.hidden, batch.tokens, hidden);
-  runtime_.reduce_partial(hidden, batch.rows() * runtime_.spec.hidden, "embedding");
+  const int64_t count = batch.rows() * runtime_.spec.hidden;
+  runtime_.reduce_partial(hidden, count, "embedding");
+  if (runtime_.spec.embedding_scale != 1.0) {
+    runtime_.backend.scale(hidden, count, static_cast<float>(runtime_.spec.embedding_scale));
+  }
 }
 
-const RopeTable& Stage::rope_for(const RopeSpec& rope, const Batch& batch) {
-  for (const CachedRope& cached : ropes_) {
-    if (cached.spec == rope) return cached.table;
+void Stage::add_to_stream(int64_t rows, float* out, const Vector& after) {
+  const ModelSpec& spec = runtime_.spec;
+  const int64_t count = rows * spec.hidden;
+  if (!after.empty()) {
+    runtime_.backend.rms_norm(out, rows, spec.hidden, spec.hidden, after.data(),
+                              static_cast<float>(spec.norm_eps), out);
   }
-  ropes_.push_back({rope, make_rope_table(rope, batch.positions)});
-  return ropes_.back().table;
+  if (spec.residual_scale != 1.0) {
+    runtime_.backend.scale(out, count, static_cast<float>(spec.residual_scale));
+  }
+  runtime_.backend.add(runtime_.workspace.floats(StepBuffer::hidden), out, count);
 }
 
 void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
@@ -57,7 +68,7 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
                               weight.data(), static_cast<float>(runtime_.spec.norm_eps), normed);
   };
 
-  ropes_.clear();
+  RopeTables ropes(batch.positions, batch.lengths);
   if (runtime_.share.first_stage) {
     embed(batch);
   } else {
@@ -68,9 +79,9 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
     const LayerWeights& weights = weights_.layers[i];
     const Layer& layer = layers_[i];
     norm(weights.attention_norm);
-    layer.attention.forward(runtime_, batch, rope_for(layer.attention.spec().rope, batch),
-                            cache_.layer(static_cast<int64_t>(i)), normed, out);
-    runtime_.backend.add(hidden, out, count);
+    layer.attention->forward(runtime_, batch, ropes, cache_.layer(static_cast<int64_t>(i)), normed,
+                             out);
+    add_to_stream(rows, out, weights.after_attention_norm);
     norm(weights.ffn_norm);
     if (layer.moe) {
       const auto global = static_cast<size_t>(runtime_.share.layers.begin) + i;
@@ -80,9 +91,10 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
                          std::span(expert_tokens_).subspan(global * widest, widest),
                          &computed_expert_rows_, trace);
     } else {
-      mlp_forward(runtime_, weights.mlp, normed, rows, out, "feed-forward output");
+      mlp_forward(runtime_, weights.mlp, layer.dense->activation, normed, rows, out,
+                  "feed-forward output");
     }
-    runtime_.backend.add(hidden, out, count);
+    add_to_stream(rows, out, weights.after_ffn_norm);
   }
   if (!runtime_.share.last_stage) {
     runtime_.world.send(rank_of(runtime_.layout, place.stage + 1, place.dp, place.tp),
@@ -101,6 +113,13 @@ const float* Stage::compute_logits(const int64_t* rows, int64_t count) {
                               static_cast<float>(runtime_.spec.norm_eps), normed + i * width);
   }
   runtime_.backend.matmul(normed, count, weights_.head, nullptr, runtime_.compute, local);
+  const int64_t held_count = count * runtime_.share.vocab.size();
+  if (runtime_.spec.logit_scale != 1.0) {
+    runtime_.backend.scale(local, held_count, static_cast<float>(runtime_.spec.logit_scale));
+  }
+  if (runtime_.spec.logit_softcap != 0.0) {
+    runtime_.backend.softcap(local, held_count, static_cast<float>(runtime_.spec.logit_softcap));
+  }
   const int tp = runtime_.layout.tp;
   if (tp == 1) return local;
 
@@ -112,9 +131,8 @@ const float* Stage::compute_logits(const int64_t* rows, int64_t count) {
     sizes.push_back(count * cut_by_floor(vocab, tp, rank).size() *
                     static_cast<int64_t>(sizeof(float)));
   }
-  const auto held = static_cast<size_t>(count * runtime_.share.vocab.size());
   runtime_.world.tp().all_gather(
-      std::as_bytes(std::span(local, held)), sizes,
+      std::as_bytes(std::span(local, static_cast<size_t>(held_count))), sizes,
       std::as_writable_bytes(std::span(by_rank, static_cast<size_t>(count * vocab))), "logits");
   const float* from = by_rank;
   for (int rank = 0; rank < tp; ++rank) {

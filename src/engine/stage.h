@@ -43,23 +43,20 @@ class Stage {
 
  private:
   void embed(const Batch& batch);
-  const RopeTable& rope_for(const RopeSpec& rope, const Batch& batch);
+  // Adds what attention or ffn made to the stream, scaled, and normalised first with `after`.
+  void add_to_stream(int64_t rows, float* out, const Vector& after);
   const float* compute_logits(const int64_t* rows, int64_t count);
 
   struct Layer {
-    Attention attention;
-    std::unique_ptr<Moe> moe;  // null for a dense layer
-  };
-  struct CachedRope {
-    RopeSpec spec;
-    RopeTable table;
+    std::unique_ptr<Attention> attention;
+    const DenseFfn* dense = nullptr;  // or else
+    std::unique_ptr<Moe> moe;
   };
 
   const Runtime& runtime_;
   const RankWeights& weights_;
   const KvCache& cache_;
   std::vector<Layer> layers_;
-  std::vector<CachedRope> ropes_;  // of the current batch
   std::vector<int64_t> expert_tokens_;
   int64_t widest_experts_ = 0;
   int64_t computed_expert_rows_ = 0;

@@ -32,6 +32,9 @@ void check_slice(const Step& step, const Slice& slice, const Layout& layout,
   if (static_cast<int64_t>(slice.pages.size()) < need) {
     refuse(fmt::format("{} pages where {} are needed", slice.pages.size(), need));
   }
+  if (slice.state < 0 || slice.state >= limits.states) {
+    refuse(fmt::format("state {} of {}", slice.state, limits.states));
+  }
   for (const int32_t page : slice.pages) {
     if (page < 0 || page >= limits.pages) {
       refuse(fmt::format("page {} of {}", page, limits.pages));
@@ -56,6 +59,7 @@ StepBatch batch_of(const Step& step, const Layout& layout, const RankPlace& plac
     batch.slices.push_back({batch.rows(), tokens, slice.start, slice.pages});
     for (int64_t i = 0; i < tokens; ++i) {
       batch.row_index.push_back(static_cast<int32_t>(batch.tokens.size()));
+      batch.lengths.push_back(slice.length);
       batch.positions.push_back(static_cast<int32_t>(slice.start + i));
       batch.tokens.push_back(slice.tokens[static_cast<size_t>(i)]);
     }

@@ -18,12 +18,14 @@ struct StepLimits {
   int64_t vocab = 0;
   int64_t context = 0;
   int64_t pages = 0;
+  int64_t states = 0;
   int64_t page_tokens = 0;
   int64_t max_batch_tokens = 0;
 };
 
 // Throws `failed` naming step and slice where the step asks for what the group does not have (a
-// page, a token, a dp group, more rows than the buffers hold). `step` must outlive the result.
+// page, a state, a token, a dp group, more rows than the buffers hold). `step` must outlive the
+// result.
 StepBatch batch_of(const Step& step, const Layout& layout, const RankPlace& place,
                    const StepLimits& limits);
 

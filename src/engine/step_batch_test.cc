@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr StepLimits limits{
-    .vocab = 10, .context = 64, .pages = 4, .page_tokens = 16, .max_batch_tokens = 6};
+    .vocab = 10, .context = 64, .pages = 4, .states = 2, .page_tokens = 16, .max_batch_tokens = 6};
 constexpr Layout two_groups{.dp = 2};
 
 Slice slice_of(int dp, int start, std::vector<int32_t> tokens, std::vector<int32_t> pages) {

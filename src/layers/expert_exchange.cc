@@ -202,15 +202,16 @@ Dispatched ExpertExchange::dispatch(const Runtime& runtime, const float* x, cons
 }
 
 void ExpertExchange::combine(const Runtime& runtime, Dispatched work, const float* results,
-                             const float* weights, std::span<const int64_t> rows_of_dp,
-                             float* out) const {
+                             const int32_t* ids, const float* weights, const float* bias,
+                             std::span<const int64_t> rows_of_dp, float* out) const {
   const int64_t rows = rows_of_dp[static_cast<size_t>(place_.dp)];
   const Range mine = owned(rows, place_.tp);
   const float* mine_weights = weights + mine.begin * top_k_;
+  const int32_t* mine_ids = ids + mine.begin * top_k_;
   if (layout_.stage_ranks() == 1) {
     // Alone, nothing travels: row i of `order` is where (token, slot) i was computed.
-    runtime.backend.combine_experts(results, work.order.data(), mine_weights, nullptr, nullptr,
-                                    rows, top_k_, 1, hidden_, out);
+    runtime.backend.combine_experts(results, work.order.data(), mine_weights, bias, mine_ids, rows,
+                                    top_k_, 1, hidden_, out);
     return;
   }
   float* send = runtime.workspace.floats(StepBuffer::expert_send);
@@ -226,7 +227,7 @@ void ExpertExchange::combine(const Runtime& runtime, Dispatched work, const floa
                                    scaled(work.send_rows, row_bytes),
                                    writable_bytes(received, sum(work.receive_rows), hidden_),
                                    scaled(work.receive_rows, row_bytes), "combine from experts");
-  runtime.backend.combine_experts(received, work.where.data(), mine_weights, nullptr, nullptr,
+  runtime.backend.combine_experts(received, work.where.data(), mine_weights, bias, mine_ids,
                                   mine.size(), top_k_, layout_.etp(), hidden_, combined);
   std::vector<int64_t> sizes;
   sizes.reserve(static_cast<size_t>(layout_.tp));

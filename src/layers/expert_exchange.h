@@ -37,9 +37,11 @@ class ExpertExchange {
                       std::span<const int64_t> rows_of_dp) const;
 
   // results: [work, hidden], in work order. out[rows, hidden] = sum over slots, in slot order, of
-  // weight * expert output; on every tp rank. weights: [rows, top_k].
+  // weight * (expert output + bias of the expert); on every tp rank. ids, weights: [rows, top_k].
+  // bias: [experts, hidden], null: none.
   void combine(const Runtime& runtime, Dispatched dispatched, const float* results,
-               const float* weights, std::span<const int64_t> rows_of_dp, float* out) const;
+               const int32_t* ids, const float* weights, const float* bias,
+               std::span<const int64_t> rows_of_dp, float* out) const;
 
  private:
   size_t stage_rank(int dp, int tp) const {

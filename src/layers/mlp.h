@@ -1,4 +1,4 @@
-// down(silu(gate(x)) * up(x)), split by intermediate columns over tp: a dense layer or a shared
+// down(act(gate(x)) * up(x)), split by intermediate columns over tp: a dense layer or a shared
 // expert.
 #pragma once
 
@@ -8,7 +8,10 @@
 namespace dure {
 
 // out[rows, hidden], replicated over tp. x: [rows, hidden].
-void mlp_forward(const Runtime& runtime, const MlpWeights& weights, const float* x, int64_t rows,
-                 float* out, std::string_view what);
+void mlp_forward(const Runtime& runtime, const MlpWeights& weights,
+                 const ActivationSpec& activation, const float* x, int64_t rows, float* out,
+                 std::string_view what);
+
+Glu glu_of(const ActivationSpec& activation);
 
 }  // namespace dure

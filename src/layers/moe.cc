@@ -7,6 +7,35 @@
 #include "layers/mlp.h"
 
 namespace dure {
+namespace {
+
+RouteShape shape_of(const MoeFfn& moe) {
+  const RouterSpec& router = moe.router;
+  RouteShape shape;
+  shape.experts = moe.experts;
+  shape.top_k = moe.top_k;
+  switch (router.score) {
+    case RouterScore::softmax:
+      shape.score = RouteShape::Score::softmax;
+      break;
+    case RouterScore::sigmoid:
+      shape.score = RouteShape::Score::sigmoid;
+      break;
+    case RouterScore::sqrt_softplus:
+      shape.score = RouteShape::Score::sqrt_softplus;
+      break;
+  }
+  shape.normalize = router.normalize;
+  shape.epsilon = static_cast<float>(router.epsilon);
+  shape.scale = static_cast<float>(router.scale);
+  shape.groups = router.groups.count;
+  shape.kept_groups = router.groups.kept;
+  shape.group_rank =
+      router.groups.by_best_two ? RouteShape::GroupRank::best_two : RouteShape::GroupRank::best;
+  return shape;
+}
+
+}  // namespace
 
 Moe::Moe(const Runtime& runtime, const MoeFfn& spec, const MoeWeights& weights)
     : spec_(spec), weights_(weights), exchange_(runtime, spec) {}
@@ -15,24 +44,20 @@ void Moe::route(const Runtime& runtime, const float* x, int64_t rows, int32_t* i
                 float* weights) const {
   float* logits = runtime.workspace.floats(StepBuffer::router);
   // Never rounded: a choice that flips costs more than the product (see cost/resident.cc).
-  runtime.backend.matmul(x, rows, weights_.router, nullptr, Compute::fp32, logits);
-  RouteShape shape;
-  shape.experts = spec_.experts;
-  shape.top_k = spec_.top_k;
-  shape.normalize = spec_.router.normalize;
-  runtime.backend.route(logits, nullptr, rows, shape, ids, weights);
+  runtime.backend.matmul(x, rows, weights_.router, data_or_null(weights_.router_bias),
+                         Compute::fp32, logits);
+  runtime.backend.route(logits, data_or_null(weights_.correction), rows, shape_of(spec_), ids,
+                        weights);
 }
 
-void Moe::add_shared(const Runtime& runtime, const float* x, int64_t rows, float* out) const {
-  if (!spec_.shared) return;
+void Moe::compute_shared(const Runtime& runtime, const float* x, int64_t rows) const {
   float* shared = runtime.workspace.floats(StepBuffer::shared);
-  mlp_forward(runtime, weights_.shared, x, rows, shared, "shared expert");
+  mlp_forward(runtime, weights_.shared, spec_.activation, x, rows, shared, "shared expert");
   if (spec_.shared->gated) {
     float* gate = runtime.workspace.floats(StepBuffer::router);
     runtime.backend.matmul(x, rows, weights_.shared_router, nullptr, Compute::fp32, gate);
     runtime.backend.scale_rows_by_sigmoid(shared, gate, rows, runtime.spec.hidden);
   }
-  runtime.backend.add(out, shared, rows * runtime.spec.hidden);
 }
 
 void Moe::compute_experts(const Runtime& runtime, const Dispatched& work, float* results) const {
@@ -42,15 +67,16 @@ void Moe::compute_experts(const Runtime& runtime, const Dispatched& work, float*
     return;
   }
   float* mid = runtime.workspace.floats(StepBuffer::expert_mid);
-  runtime.backend.grouped_matmul_glu(work.rows, {work.source, work.begin}, weights_.gate_up,
-                                     nullptr, nullptr, {}, runtime.compute, mid);
+  runtime.backend.grouped_matmul_glu(
+      work.rows, {work.source, work.begin}, weights_.gate_up, data_or_null(weights_.gate_bias),
+      data_or_null(weights_.up_bias), glu_of(spec_.activation), runtime.compute, mid);
   std::vector<int32_t> in_place(work.source.size());
   std::iota(in_place.begin(), in_place.end(), 0);
   runtime.backend.grouped_matmul(mid, {in_place, work.begin}, weights_.down, runtime.compute,
                                  results);
 }
 
-void Moe::forward(const Runtime& runtime, const Batch& batch, const float* x, float* out,
+void Moe::forward(const Runtime& runtime, const Batch& batch, float* x, float* out,
                   std::span<int64_t> expert_tokens, int64_t* computed, RouteTrace* trace) const {
   const int64_t rows = batch.rows();
   const int64_t hidden = runtime.spec.hidden;
@@ -62,6 +88,12 @@ void Moe::forward(const Runtime& runtime, const Batch& batch, const float* x, fl
   if (trace != nullptr) {
     trace->ids.assign(ids, ids + slots);
     trace->weights.assign(weights, weights + slots);
+  }
+  if (spec_.shared) compute_shared(runtime, x, rows);
+  if (spec_.router.scales_input) {
+    // One expert a token (checked with the config), so that its input can be scaled in place.
+    runtime.backend.scale_rows(x, weights, rows, hidden);
+    std::fill_n(weights, slots, 1.0f);
   }
 
   // Chunks are the same on every rank of the stage: the longest group decides how many there are.
@@ -78,10 +110,13 @@ void Moe::forward(const Runtime& runtime, const Batch& batch, const float* x, fl
         exchange_.dispatch(runtime, x + at * hidden, ids + at * spec_.top_k, rows_of_dp);
     *computed += work.work();
     compute_experts(runtime, work, results);
-    exchange_.combine(runtime, std::move(work), results, weights + at * spec_.top_k, rows_of_dp,
+    exchange_.combine(runtime, std::move(work), results, ids + at * spec_.top_k,
+                      weights + at * spec_.top_k, data_or_null(weights_.down_bias), rows_of_dp,
                       out + at * hidden);
   }
-  add_shared(runtime, x, rows, out);
+  if (spec_.shared) {
+    runtime.backend.add(out, runtime.workspace.floats(StepBuffer::shared), rows * hidden);
+  }
 }
 
 }  // namespace dure

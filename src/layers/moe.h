@@ -14,10 +14,10 @@ class Moe {
 
   const MoeFfn& spec() const { return spec_; }
 
-  // out[rows, hidden], replicated over tp. x: [rows, hidden] (normed). Adds the token slots that
-  // each expert got from this dp group to expert_tokens[experts] and the rows this rank computed to
-  // *computed. Every rank of the stage takes part, also with no rows.
-  void forward(const Runtime& runtime, const Batch& batch, const float* x, float* out,
+  // out[rows, hidden], replicated over tp. x: [rows, hidden] (normed), overwritten. Adds the token
+  // slots that each expert got from this dp group to expert_tokens[experts] and the rows this rank
+  // computed to *computed. Every rank of the stage takes part, also with no rows.
+  void forward(const Runtime& runtime, const Batch& batch, float* x, float* out,
                std::span<int64_t> expert_tokens, int64_t* computed, RouteTrace* trace) const;
 
  private:
@@ -25,7 +25,8 @@ class Moe {
              float* weights) const;
   // results: [work, hidden]
   void compute_experts(const Runtime& runtime, const Dispatched& work, float* results) const;
-  void add_shared(const Runtime& runtime, const float* x, int64_t rows, float* out) const;
+  // Into StepBuffer::shared.
+  void compute_shared(const Runtime& runtime, const float* x, int64_t rows) const;
 
   const MoeFfn& spec_;
   const MoeWeights& weights_;

@@ -51,13 +51,14 @@ struct YarnRamp {
 
 }  // namespace
 
-std::vector<float> rope_frequencies(const RopeSpec& rope) {
+std::vector<float> rope_frequencies(const RopeSpec& rope, int64_t length) {
   std::vector<float> frequencies(static_cast<size_t>(rope.dims / 2));
   const YarnRamp ramp(rope);
   for (size_t pair = 0; pair < frequencies.size(); ++pair) {
     double frequency =
         std::pow(rope.theta, -2.0 * static_cast<double>(pair) / static_cast<double>(rope.dims));
     switch (rope.kind) {
+      case RopeKind::none:
       case RopeKind::plain:
         break;
       case RopeKind::linear:
@@ -71,28 +72,48 @@ std::vector<float> rope_frequencies(const RopeSpec& rope) {
         frequency = share * frequency / rope.factor + (1.0 - share) * frequency;
         break;
       }
+      case RopeKind::longrope:
+        frequency /=
+            length > rope.original_context ? rope.long_factors[pair] : rope.short_factors[pair];
+        break;
+      case RopeKind::proportional:
+        if (static_cast<int64_t>(pair) >= rope.turning) frequency = 0.0;
+        break;
     }
     frequencies[pair] = static_cast<float>(frequency);
   }
   return frequencies;
 }
 
-RopeTable make_rope_table(const RopeSpec& rope, std::span<const int32_t> positions) {
-  const std::vector<float> frequencies = rope_frequencies(rope);
+RopeTable make_rope_table(const RopeSpec& rope, std::span<const int32_t> positions,
+                          std::span<const int32_t> lengths) {
+  const std::vector<float> usual = rope_frequencies(rope);
+  std::vector<float> of_long;
+  if (rope.kind == RopeKind::longrope) of_long = rope_frequencies(rope, rope.original_context + 1);
   RopeTable table;
   table.dims = rope.dims;
-  table.cos.resize(positions.size() * frequencies.size());
+  table.interleaved = rope.interleaved;
+  table.cos.resize(positions.size() * usual.size());
   table.sin.resize(table.cos.size());
   size_t at = 0;
-  for (const int32_t position : positions) {
-    for (const float frequency : frequencies) {
-      const double angle = static_cast<float>(position) * frequency;
+  for (size_t row = 0; row < positions.size(); ++row) {
+    const bool is_long = !of_long.empty() && lengths[row] > rope.original_context;
+    for (const float frequency : is_long ? of_long : usual) {
+      const double angle = static_cast<float>(positions[row]) * frequency;
       table.cos[at] = static_cast<float>(std::cos(angle) * rope.attention_factor);
       table.sin[at] = static_cast<float>(std::sin(angle) * rope.attention_factor);
       ++at;
     }
   }
   return table;
+}
+
+const RopeTable& RopeTables::of(const RopeSpec& rope) {
+  for (const Made& made : made_) {
+    if (made.spec == rope) return made.table;
+  }
+  made_.push_back({rope, make_rope_table(rope, positions_, lengths_)});
+  return made_.back().table;
 }
 
 }  // namespace dure

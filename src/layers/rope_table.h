@@ -2,6 +2,7 @@
 // that checkpoints name: linear, Llama 3 bands, YaRN (Peng et al. 2023, arXiv:2309.00071).
 #pragma once
 
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -10,10 +11,29 @@
 
 namespace dure {
 
-// [dims / 2], radians per position. fp32 as the reference implementations keep them.
-std::vector<float> rope_frequencies(const RopeSpec& rope);
+// [dims / 2], radians per position, of sequences of `length` tokens. fp32 as the reference
+// implementations keep them.
+std::vector<float> rope_frequencies(const RopeSpec& rope, int64_t length = 0);
 
-// Row i of the table belongs to positions[i].
-RopeTable make_rope_table(const RopeSpec& rope, std::span<const int32_t> positions);
+// Row i of the table belongs to positions[i] of a sequence of lengths[i] tokens.
+RopeTable make_rope_table(const RopeSpec& rope, std::span<const int32_t> positions,
+                          std::span<const int32_t> lengths);
+
+// The tables of one batch, each made when a layer first asks for it.
+class RopeTables {
+ public:
+  RopeTables(std::span<const int32_t> positions, std::span<const int32_t> lengths)
+      : positions_(positions), lengths_(lengths) {}
+  const RopeTable& of(const RopeSpec& rope);  // valid as long as this
+
+ private:
+  struct Made {
+    RopeSpec spec;
+    RopeTable table;
+  };
+  std::span<const int32_t> positions_;
+  std::span<const int32_t> lengths_;
+  std::deque<Made> made_;
+};
 
 }  // namespace dure

@@ -77,12 +77,35 @@ TEST(RopeTable, RowsBelongToPositionsAndCarryTheAttentionFactor) {
   RopeSpec rope = rope_of(RopeKind::plain, 4);
   rope.attention_factor = 2.0;
   const std::vector<int32_t> positions = {3, 0};
-  const RopeTable table = make_rope_table(rope, positions);
+  const RopeTable table = make_rope_table(rope, positions, positions);
   EXPECT_EQ(table.dims, 4);
   EXPECT_FLOAT_EQ(table.cos[0], 2.0f * std::cos(3.0f));
   EXPECT_FLOAT_EQ(table.sin[1], 2.0f * std::sin(0.03f));
   EXPECT_FLOAT_EQ(table.cos[2], 2.0f);
   EXPECT_FLOAT_EQ(table.sin[3], 0.0f);
+}
+
+TEST(RopeTable, LongropeDividesByTheFactorsOfTheSequencesLength) {
+  RopeSpec rope = rope_of(RopeKind::longrope, 4);
+  rope.original_context = 64;
+  rope.short_factors = {1.0, 2.0};
+  rope.long_factors = {4.0, 8.0};
+  const std::vector<int32_t> positions = {5, 5};
+  const std::vector<int32_t> lengths = {64, 65};
+  const RopeTable table = make_rope_table(rope, positions, lengths);
+  EXPECT_FLOAT_EQ(table.cos[0], std::cos(5.0f));
+  EXPECT_FLOAT_EQ(table.sin[1], std::sin(0.05f / 2.0f));
+  EXPECT_FLOAT_EQ(table.cos[2], std::cos(5.0f / 4.0f));
+  EXPECT_FLOAT_EQ(table.sin[3], std::sin(0.05f / 8.0f));
+}
+
+TEST(RopeTable, ProportionalTurnsTheFirstPairsOnly) {
+  RopeSpec rope = rope_of(RopeKind::proportional, 8);
+  rope.turning = 1;
+  const std::vector<float> f = rope_frequencies(rope);
+  EXPECT_FLOAT_EQ(f[0], 1.0f);
+  EXPECT_EQ(f[1], 0.0f);
+  EXPECT_EQ(f[3], 0.0f);
 }
 
 }  // namespace

@@ -11,13 +11,38 @@ namespace dure {
 
 using Vector = std::vector<float>;
 
+inline const float* data_or_null(const Vector& vector) {
+  return vector.empty() ? nullptr : vector.data();
+}
+
 struct AttentionWeights {
-  PackedMatrix qkv;  // outputs: the rank's q heads, then k, then v
+  PackedMatrix qkv;  // outputs: the rank's q heads, then k, then v, then the output gate
   Vector qkv_bias;
   PackedMatrix o;
   Vector o_bias;
   Vector q_norm;
   Vector k_norm;
+  Vector sinks;
+};
+
+struct LatentWeights {
+  PackedMatrix q_a;
+  Vector q_a_bias;
+  Vector q_a_norm;
+  PackedMatrix q_nope;
+  PackedMatrix q_rope;
+  PackedMatrix kv_a;
+  Vector kv_a_bias;
+  Vector kv_a_norm;
+  std::vector<PackedMatrix> k_up;  // of the rank's heads
+  std::vector<PackedMatrix> v_up;
+  PackedMatrix o;
+  Vector o_bias;
+  PackedMatrix index_q;
+  PackedMatrix index_k;
+  Vector index_k_norm;
+  Vector index_k_norm_bias;
+  PackedMatrix index_weights;
 };
 
 struct MlpWeights {
@@ -30,17 +55,25 @@ struct MlpWeights {
 
 struct MoeWeights {
   PackedMatrix router;
+  Vector router_bias;
+  Vector correction;
   std::vector<PackedMatrix> gate_up;  // the rank's experts, in order
   std::vector<PackedMatrix> down;
+  Vector gate_bias;  // [the rank's experts, their columns]
+  Vector up_bias;
+  Vector down_bias;  // [all experts, hidden]
   MlpWeights shared;
   PackedMatrix shared_router;
 };
 
 struct LayerWeights {
   Vector attention_norm;
+  Vector after_attention_norm;
   Vector ffn_norm;
+  Vector after_ffn_norm;
   AttentionWeights attention;
-  MlpWeights mlp;  // of a dense layer
+  LatentWeights latent;  // of latent attention, in place of `attention`
+  MlpWeights mlp;        // of a dense layer
   MoeWeights moe;
 };
 

@@ -52,6 +52,10 @@ class FfnLister {
       }
     }
     lister_.of_expert(-1);
+    if (moe.bias) {
+      lister_.add(block + names_.stacked_down + "_bias", Part::expert_down_bias, Split::replicated,
+                  {moe.experts, hidden_});
+    }
     if (moe.shared) list_shared(*moe.shared, block);
   }
 
@@ -98,10 +102,6 @@ class FfnLister {
                      by_inputs ? std::vector{moe.experts, width, hidden_}
                                : std::vector{moe.experts, hidden_, width},
                      view);
-    if (moe.bias) {
-      lister_.add_part(down + "_bias", Part::down_bias, Split::replicated, {hidden_},
-                       {moe.experts, hidden_}, {.offset = e * hidden_, .row_stride = 1});
-    }
   }
 
   void list_shared(const SharedExpert& shared, const std::string& block) {

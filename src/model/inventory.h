@@ -60,7 +60,8 @@ enum class Part {
   router,       // [experts, hidden]
   router_bias,  // [experts]
   router_correction,
-  shared_gate,  // the shared expert's matrices
+  expert_down_bias,  // [experts, hidden]: added where the experts' outputs meet, on every rank
+  shared_gate,       // the shared expert's matrices
   shared_up,
   shared_down,
   shared_router,  // [1, hidden]

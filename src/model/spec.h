@@ -174,6 +174,20 @@ struct MoeFfn {
 };
 
 using AttentionSpec = std::variant<GqaSpec, MlaSpec>;
+
+inline int64_t query_heads(const AttentionSpec& attention) {
+  return std::visit([](const auto& kind) { return kind.heads; }, attention);
+}
+// Heads that the cache consists of: ranks beyond them hold copies. A latent vector counts as one.
+inline int64_t kv_heads(const AttentionSpec& attention) {
+  const auto* gqa = std::get_if<GqaSpec>(&attention);
+  return gqa == nullptr ? 1 : gqa->kv_heads;
+}
+inline std::optional<int64_t> window_of(const AttentionSpec& attention) {
+  const auto* gqa = std::get_if<GqaSpec>(&attention);
+  return gqa == nullptr ? std::nullopt : gqa->window;
+}
+
 using FfnSpec = std::variant<DenseFfn, MoeFfn>;
 
 struct LayerSpec {
@@ -207,5 +221,9 @@ struct ModelSpec {
   // Why the engine does not run this model; empty: it does. Such models are planned only.
   std::string planned_only;
 };
+
+// A sequence that grows beyond this many tokens rotates all its positions another way and has to be
+// computed anew; 0: none does. Smallest of the layers'.
+int64_t recompute_beyond(const ModelSpec& spec);
 
 }  // namespace dure

@@ -29,6 +29,7 @@ static void visit_fields(auto& wire, Is<StartGroup> auto& m) {
   wire.choice("kv_dtype", m.kv_dtype, DType::f16);
   wire("page_tokens", m.page_tokens);
   wire("pages", m.pages);
+  wire("states", m.states);
   wire("max_batch_tokens", m.max_batch_tokens);
   wire("threads", m.threads);
   wire("deadline_s", m.deadline_s);
@@ -48,6 +49,8 @@ static void visit_fields(auto& wire, Is<Slice> auto& m) {
   wire("start", m.start);
   wire("tokens", m.tokens);
   wire("pages", m.pages);
+  wire("length", m.length);
+  wire("state", m.state);
   wire.choice("want", m.want, Want::all_logits);
   visit_fields(wire, m.sampling);
 }

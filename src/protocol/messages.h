@@ -19,7 +19,7 @@ namespace dure {
 inline constexpr uint32_t max_frame_bytes = 1u << 30;  // kind and payload
 // Travels in StartGroup: a front and ranks of different builds refuse each other at once. Count up
 // whenever the fields of a message change.
-inline constexpr uint32_t protocol_version = 1;
+inline constexpr uint32_t protocol_version = 2;
 
 // Front -> ranks: what to load and how. First message on the socket.
 struct StartGroup {
@@ -29,6 +29,7 @@ struct StartGroup {
   DType kv_dtype = DType::bf16;
   int32_t page_tokens = 16;
   int32_t pages = 0;             // of each dp group's cache
+  int32_t states = 0;            // sequences of each dp group at once: slots of recurrent state
   int32_t max_batch_tokens = 0;  // of one step and dp group
   int32_t threads = 1;           // of each rank
   double deadline_s = 30.0;      // of every wait inside a step
@@ -56,6 +57,8 @@ struct Slice {
   int32_t start = 0;  // position of tokens[0]
   std::vector<int32_t> tokens;
   std::vector<int32_t> pages;  // page of positions [i * page_tokens, ...), covering start + tokens
+  int32_t length = 0;          // tokens of the sequence so far, those after this slice included
+  int32_t state = 0;           // slot of its recurrent state, where the model keeps one
   Want want = Want::nothing;
   SamplingParams sampling;
 };

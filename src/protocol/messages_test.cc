@@ -61,6 +61,7 @@ ToRanks random_to_ranks(Dice& dice) {
       m.kv_dtype = static_cast<DType>(dice.below(3));
       m.page_tokens = dice.any<int32_t>();
       m.pages = dice.any<int32_t>();
+      m.states = dice.any<int32_t>();
       m.max_batch_tokens = dice.any<int32_t>();
       m.threads = dice.any<int32_t>();
       m.deadline_s = dice.any<double>();
@@ -75,7 +76,9 @@ ToRanks random_to_ranks(Dice& dice) {
         s.dp = dice.any<int32_t>();
         s.start = dice.any<int32_t>();
         s.tokens = dice.many<int32_t>();
+        s.length = dice.any<int32_t>();
         s.pages = dice.many<int32_t>();
+        s.state = dice.any<int32_t>();
         s.want = static_cast<Want>(dice.below(3));
         s.sampling = {dice.any<float>(), dice.any<float>(), dice.any<float>(), dice.any<int32_t>(),
                       dice.any<uint64_t>()};
@@ -141,7 +144,7 @@ TEST(Messages, RandomMessagesSurviveTheTrip) {
 }
 
 TEST(Messages, StartGroupKeepsEveryField) {
-  const StartGroup sent{"/m/폴더", {2, 3, 4, 8}, Compute::fp32, DType::f16, 32, 99, 512, 7, 2.5};
+  const StartGroup sent{"/m/폴더", {2, 3, 4, 8}, Compute::fp32, DType::f16, 32, 99, 3, 512, 7, 2.5};
   const auto got = std::get<StartGroup>(decode_to_ranks(body_of(encode(ToRanks(sent)))));
   EXPECT_EQ(got.model, sent.model);
   EXPECT_EQ(got.layout, sent.layout);
@@ -149,14 +152,16 @@ TEST(Messages, StartGroupKeepsEveryField) {
   EXPECT_EQ(got.kv_dtype, DType::f16);
   EXPECT_EQ(got.page_tokens, 32);
   EXPECT_EQ(got.pages, 99);
+  EXPECT_EQ(got.states, 3);
   EXPECT_EQ(got.max_batch_tokens, 512);
   EXPECT_EQ(got.threads, 7);
   EXPECT_EQ(got.deadline_s, 2.5);
 }
 
 TEST(Messages, StepKeepsEveryField) {
-  Step sent{42,
-            {{7, 1, 96, {5, -1, 1 << 30}, {3, 4}, Want::all_logits, {0.5f, 0.9f, 0.1f, 40, 8}}}};
+  Step sent{
+      42,
+      {{7, 1, 96, {5, -1, 1 << 30}, {3, 4}, 120, 6, Want::all_logits, {0.5f, 0.9f, 0.1f, 40, 8}}}};
   const auto got = std::get<Step>(decode_to_ranks(body_of(encode(ToRanks(sent)))));
   ASSERT_EQ(got.slices.size(), 1u);
   const Slice& s = got.slices[0];
@@ -166,6 +171,8 @@ TEST(Messages, StepKeepsEveryField) {
   EXPECT_EQ(s.start, 96);
   EXPECT_THAT(s.tokens, testing::ElementsAre(5, -1, 1 << 30));
   EXPECT_THAT(s.pages, testing::ElementsAre(3, 4));
+  EXPECT_EQ(s.length, 120);
+  EXPECT_EQ(s.state, 6);
   EXPECT_EQ(s.want, Want::all_logits);
   EXPECT_EQ(s.sampling.temperature, 0.5f);
   EXPECT_EQ(s.sampling.top_p, 0.9f);
@@ -257,14 +264,15 @@ TEST(Messages, EveryCutAndEveryExtensionIsRefused) {
 }
 
 TEST(Messages, ACutMessageNamesTheField) {
-  const std::string frame = encode(ToRanks(Step{1, {{2, 0, 0, {3, 4, 5}, {}, Want::token, {}}}}));
+  const std::string frame =
+      encode(ToRanks(Step{1, {{2, 0, 0, {3, 4, 5}, {}, 3, 0, Want::token, {}}}}));
   // kind 1, id 8, count 4, sequence 8, dp 4, start 4, count 4: two of the three tokens are there.
   EXPECT_THAT(refusal(decode_to_ranks, body_of(frame).first(33 + 8)),
               testing::HasSubstr("message Step is cut short in field tokens"));
 }
 
 TEST(Messages, AClaimedCountBeyondTheBytesIsRefusedBeforeAllocating) {
-  std::string frame = encode(ToRanks(Step{1, {{2, 0, 0, {}, {}, Want::token, {}}}}));
+  std::string frame = encode(ToRanks(Step{1, {{2, 0, 0, {}, {}, 0, 0, Want::token, {}}}}));
   const uint32_t huge = 0xffffffffu;
   std::memcpy(frame.data() + 4 + 29, &huge, sizeof huge);  // the count of tokens
   EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)),

@@ -1,5 +1,5 @@
-// Who holds which page of one dp group's KV cache. Pages are numbered 0 .. total-1 and are all the
-// same size; what is in them is the ranks' business.
+// Who holds which page of one dp group's KV cache, or which slot of its recurrent states. Pages are
+// numbered 0 .. total-1 and are all the same size; what is in them is the ranks' business.
 #pragma once
 
 #include <cstdint>

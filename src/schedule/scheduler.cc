@@ -20,7 +20,7 @@ Scheduler::Scheduler(const ScheduleOptions& options) : options_(options) {
   require(options.max_batch_tokens, "max_batch_tokens");
   require(options.max_running, "max_running");
   require(options.steps_in_flight, "steps_in_flight");
-  groups_.assign(static_cast<size_t>(options.dp), Group(options.pages));
+  groups_.assign(static_cast<size_t>(options.dp), Group(options.pages, options.max_running));
 }
 
 int64_t Scheduler::longest_sequence() const {
@@ -104,6 +104,9 @@ std::vector<TokenEvent> Scheduler::complete(uint64_t step, std::span<const int32
     const Finish finish = append(sequence, tokens[i]);
     events.push_back({id, tokens[i], finish});
     if (finish == Finish::none) {
+      const auto length = static_cast<int32_t>(sequence.tokens.size());
+      const bool crossed = length == options_.recompute_beyond + 1;
+      if (options_.recompute_beyond > 0 && crossed) sequence.cached = 0;
       make_ready(id, sequence);
     } else {
       forget(id);
@@ -126,6 +129,7 @@ void Scheduler::forget(uint64_t id) {
   const Sequence& sequence = sequences_.at(id);
   Group& group = groups_[static_cast<size_t>(sequence.dp)];
   group.pages.release(sequence.pages);
+  group.states.release(sequence.state);
   --group.running;
   sequences_.erase(id);
 }

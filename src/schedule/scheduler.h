@@ -31,6 +31,9 @@ struct ScheduleOptions {
   int32_t max_batch_tokens = 512;
   int32_t max_running = 256;    // sequences of each dp group
   int32_t steps_in_flight = 1;  // pipeline stages
+  // A sequence that grows beyond this many tokens is computed anew from its first: for models whose
+  // rotation changes there. 0: none does.
+  int32_t recompute_beyond = 0;
 };
 
 struct SequenceRequest {
@@ -44,9 +47,11 @@ struct SequenceRequest {
 struct PlannedSlice {
   uint64_t sequence = 0;
   int32_t dp = 0;
-  int32_t start = 0;  // position of tokens[0]
+  int32_t start = 0;   // position of tokens[0]
+  int32_t length = 0;  // tokens of the sequence so far, those after this slice included
   std::vector<int32_t> tokens;
   std::vector<int32_t> pages;  // of positions [0, start + tokens.size())
+  int32_t state = 0;           // slot of its recurrent state, below max_running
   bool wants_token = false;    // false: a prompt chunk that is not the last
 };
 
@@ -102,14 +107,16 @@ class Scheduler {
     int32_t max_tokens = 0;
     std::vector<int32_t> stop_ids;
     std::vector<int32_t> pages;  // all it will ever need
+    std::vector<int32_t> state;  // one slot
     int32_t cached = 0;          // tokens whose keys and values are in the pages
     bool in_flight = false;
     bool cancelled = false;
   };
 
   struct Group {  // one dp group
-    explicit Group(int32_t pages) : pages(pages) {}
+    Group(int32_t pages, int32_t states) : pages(pages), states(states) {}
     PageManager pages;
+    PageManager states;
     int32_t running = 0;
     std::deque<uint64_t> decoding;         // ready for a step, the longest waiting first
     std::map<uint64_t, uint64_t> filling;  // ready for a step: arrival -> id

@@ -41,6 +41,7 @@ void Scheduler::admit() {
     Group& group = groups_[static_cast<size_t>(best)];
     sequence.dp = best;
     sequence.pages = group.pages.allocate(need);
+    sequence.state = group.states.allocate(1);
     ++group.running;
     waiting_.erase(waiting_.begin());
     make_ready(id, sequence);
@@ -82,8 +83,10 @@ void Scheduler::add_slice(uint64_t id, int32_t count, StepPlan& plan) {
   slice.sequence = id;
   slice.dp = sequence.dp;
   slice.start = sequence.cached;
+  slice.length = static_cast<int32_t>(sequence.tokens.size());
   slice.tokens.assign(first, first + count);
   slice.pages.assign(sequence.pages.begin(), sequence.pages.begin() + pages);
+  slice.state = sequence.state.front();
   slice.wants_token = end == static_cast<int32_t>(sequence.tokens.size());
   sequence.cached = end;
   sequence.in_flight = true;
@@ -91,7 +94,9 @@ void Scheduler::add_slice(uint64_t id, int32_t count, StepPlan& plan) {
 
 void Scheduler::make_ready(uint64_t id, const Sequence& sequence) {
   Group& group = groups_[static_cast<size_t>(sequence.dp)];
-  const bool decoding = static_cast<int32_t>(sequence.tokens.size()) > sequence.prompt_tokens;
+  // One token of a sequence that has begun is a decode, be it the last of its prompt.
+  const bool decoding =
+      sequence.cached > 0 && sequence.cached + 1 == static_cast<int32_t>(sequence.tokens.size());
   if (decoding) {
     group.decoding.push_back(id);
   } else {

@@ -118,26 +118,32 @@ class Driver {
       ASSERT_EQ(static_cast<size_t>(slice.start), expected.fed);
       ASSERT_FALSE(slice.tokens.empty());
       for (const int32_t token : slice.tokens) ASSERT_EQ(token, expected.tokens[expected.fed++]);
+      ASSERT_EQ(static_cast<size_t>(slice.length), expected.tokens.size());
       ASSERT_EQ(slice.wants_token, expected.fed == expected.tokens.size());
       ASSERT_EQ(slice.pages.size(), (expected.fed + options_.page_tokens - 1) /
                                         static_cast<size_t>(options_.page_tokens));
       tokens_of_dp[slice.dp] += static_cast<int32_t>(slice.tokens.size());
-      own_pages(slice);
+      own_pages_and_state(slice);
     }
     for (const auto& [dp, tokens] : tokens_of_dp) ASSERT_LE(tokens, options_.max_batch_tokens);
     out_.push_back(std::move(*plan));
   }
 
-  // A page belongs to one sequence from its first slice to the end of its last step.
-  void own_pages(const PlannedSlice& slice) {
+  // A page or state belongs to one sequence from its first slice to the end of its last step.
+  void own(uint64_t& owner, const PlannedSlice& slice) {
+    const bool free = owner == 0 || owner == slice.sequence ||
+                      (!live_.contains(owner) && !ghosts_.contains(owner));
+    ASSERT_TRUE(free) << "of live sequence " << owner;
+    owner = slice.sequence;
+  }
+
+  void own_pages_and_state(const PlannedSlice& slice) {
     for (const int32_t page : slice.pages) {
       ASSERT_TRUE(page >= 0 && page < options_.pages);
-      uint64_t& owner = owners_[{slice.dp, page}];
-      const bool free = owner == 0 || owner == slice.sequence ||
-                        (!live_.contains(owner) && !ghosts_.contains(owner));
-      ASSERT_TRUE(free) << "page " << page << " of live sequence " << owner;
-      owner = slice.sequence;
+      own(page_owners_[{slice.dp, page}], slice);
     }
+    ASSERT_TRUE(slice.state >= 0 && slice.state < options_.max_running);
+    own(state_owners_[{slice.dp, slice.state}], slice);
   }
 
   void complete() {
@@ -164,7 +170,11 @@ class Driver {
       const bool length =
           expected.tokens.size() - expected.prompt == static_cast<size_t>(expected.max_tokens);
       ASSERT_EQ(event.finish, stop ? Finish::stop : length ? Finish::length : Finish::none);
-      if (event.finish == Finish::none) continue;
+      if (event.finish == Finish::none) {
+        const auto beyond = static_cast<size_t>(options_.recompute_beyond);
+        if (beyond > 0 && expected.tokens.size() == beyond + 1) expected.fed = 0;
+        continue;
+      }
       live_.erase(event.sequence);
       ++finished_;
     }
@@ -176,7 +186,8 @@ class Driver {
   std::map<uint64_t, Expected> live_;
   std::set<uint64_t> ghosts_;  // cancelled while in flight
   std::vector<StepPlan> out_;
-  std::map<std::pair<int32_t, int32_t>, uint64_t> owners_;
+  std::map<std::pair<int32_t, int32_t>, uint64_t> page_owners_;
+  std::map<std::pair<int32_t, int32_t>, uint64_t> state_owners_;
   uint64_t last_id_ = 0;
   uint64_t digest_ = 0;
   int64_t finished_ = 0;
@@ -194,6 +205,7 @@ std::vector<ScheduleOptions> shapes() {
         options.page_tokens = 5;
         options.max_batch_tokens = pages == 5 ? 3 : 24;
         options.max_running = 6;
+        options.recompute_beyond = steps == 2 ? 20 : 0;
         made.push_back(options);
       }
     }

@@ -62,6 +62,30 @@ TEST(Scheduler, CutsAPromptIntoChunksAndAsksForATokenOnlyAtItsEnd) {
   EXPECT_FALSE(scheduler.next_step());
 }
 
+TEST(Scheduler, ComputesASequenceAnewWhenItGrowsBeyondTheGivenLength) {
+  ScheduleOptions options = small();
+  options.recompute_beyond = 7;
+  Scheduler scheduler(options);
+  scheduler.submit(request(1, 6, 4));
+  answer(scheduler, *scheduler.next_step(), 7);
+  const StepPlan seventh = *scheduler.next_step();
+  EXPECT_EQ(seventh.slices.at(0).start, 6);
+  EXPECT_EQ(seventh.slices.at(0).length, 7);
+  answer(scheduler, seventh, 8);
+
+  const StepPlan again = *scheduler.next_step();
+  EXPECT_EQ(again.slices.at(0).start, 0);
+  EXPECT_EQ(again.slices.at(0).length, 8);
+  EXPECT_THAT(again.slices.at(0).tokens, ElementsAre(100, 101, 102, 103, 104, 105));
+  EXPECT_FALSE(again.slices.at(0).wants_token);
+  answer(scheduler, again, -1);
+  const StepPlan rest = *scheduler.next_step();
+  EXPECT_THAT(rest.slices.at(0).tokens, ElementsAre(7, 8));
+  EXPECT_TRUE(rest.slices.at(0).wants_token);
+  answer(scheduler, rest, 9);
+  EXPECT_THAT(scheduler.next_step()->slices.at(0).tokens, ElementsAre(9));  // once is enough
+}
+
 TEST(Scheduler, EndsASequenceAtAStopIdEvenOnItsLastToken) {
   Scheduler scheduler(small());
   scheduler.submit(request(1, 2, 1, {5}));

@@ -22,8 +22,10 @@ void EngineLoop::Thread::send_steps() {
       slice.sequence = planned.sequence;
       slice.dp = planned.dp;
       slice.start = planned.start;
+      slice.length = planned.length;
       slice.tokens = std::move(planned.tokens);
       slice.pages = std::move(planned.pages);
+      slice.state = planned.state;
       slice.want = planned.wants_token ? Want::token : Want::nothing;
       slice.sampling = live_.sampling(planned.sequence);
     }

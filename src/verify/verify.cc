@@ -25,14 +25,18 @@ class Sequences {
  public:
   Sequences(const Layout& layout, int pages_each) : layout_(layout), pages_each_(pages_each) {}
 
-  Slice slice(int index, int64_t start, std::vector<int32_t> tokens, Want want) const {
+  // `length`: tokens of the sequence so far.
+  Slice slice(int index, int64_t start, int64_t length, std::vector<int32_t> tokens,
+              Want want) const {
     Slice slice;
     slice.sequence = static_cast<uint64_t>(index);
     slice.dp = index % layout_.dp;
     slice.start = static_cast<int32_t>(start);
+    slice.length = static_cast<int32_t>(length);
     const int first = index / layout_.dp * pages_each_;
     const int count = pages_for(start + static_cast<int64_t>(tokens.size()));
     for (int page = 0; page < count; ++page) slice.pages.push_back(first + page);
+    slice.state = index / layout_.dp;
     slice.tokens = std::move(tokens);
     slice.want = want;
     return slice;
@@ -60,11 +64,14 @@ Longest longest_of(const Expected& expected) {
 
 class Runner {
  public:
-  Runner(const VerifyOptions& options, const Expected& expected, BlockingGroup& group)
+  Runner(const VerifyOptions& options, const ModelSpec& spec, const Expected& expected,
+         BlockingGroup& group)
       : options_(options),
         expected_(expected),
         group_(group),
-        sequences_(options.group.start.layout, pages_for(longest_of(expected).sequence)) {}
+        sequences_(options.group.start.layout, pages_for(longest_of(expected).sequence)),
+        longest_prompt_(longest_of(expected).prompt),
+        recompute_beyond_(recompute_beyond(spec)) {}
 
   // The prompt `which` as sequence 0 of every step, the following prompts as its neighbours. All of
   // sequence 0's positions are traced; chunks are put together.
@@ -96,19 +103,31 @@ class Runner {
 
   std::vector<int32_t> greedy(size_t which) {
     const ExpectedPrompt& prompt = expected_.prompts[which];
-    std::vector<int32_t> tokens;
-    int64_t position = prompt.tokens();
-    while (tokens.size() < prompt.greedy.size() && next_token_ >= 0) {  // < 0: logits are NaN
+    std::vector<int32_t> tokens = prompt.input_ids;
+    const size_t end = tokens.size() + prompt.greedy.size();
+    while (tokens.size() < end && next_token_ >= 0) {  // < 0: logits are NaN
       tokens.push_back(next_token_);
-      if (tokens.size() == prompt.greedy.size()) break;
-      Step step = next_step();
-      step.slices.push_back(sequences_.slice(0, position++, {next_token_}, Want::token));
-      next_token_ = group_.run(std::move(step)).slices.at(0).token;
+      if (tokens.size() == end) break;
+      const auto length = static_cast<int64_t>(tokens.size());
+      feed(tokens, length == recompute_beyond_ + 1 ? 0 : length - 1);
     }
-    return tokens;
+    return {tokens.begin() + prompt.tokens(), tokens.end()};
   }
 
  private:
+  // Sequence 0's tokens from `start` on, as many a step as the group's buffers hold.
+  void feed(const std::vector<int32_t>& tokens, int64_t start) {
+    const auto length = static_cast<int64_t>(tokens.size());
+    const int64_t at_once = options_.chunk > 0 ? options_.chunk : longest_prompt_;
+    for (; start < length; start += at_once) {
+      const int64_t end = std::min(start + at_once, length);
+      Step step = next_step();
+      step.slices.push_back(sequences_.slice(
+          0, start, length, {tokens.begin() + start, tokens.begin() + end}, Want::token));
+      next_token_ = group_.run(std::move(step)).slices.at(0).token;
+    }
+  }
+
   Step next_step() {
     Step step;
     step.id = next_id_++;
@@ -118,7 +137,8 @@ class Runner {
   Slice piece(size_t prompt, int sequence, int64_t start, int64_t chunk, Want want) const {
     const std::vector<int32_t>& ids = expected_.prompts[prompt].input_ids;
     const int64_t end = std::min<int64_t>(start + chunk, static_cast<int64_t>(ids.size()));
-    return sequences_.slice(sequence, start, {ids.begin() + start, ids.begin() + end}, want);
+    return sequences_.slice(sequence, start, static_cast<int64_t>(ids.size()),
+                            {ids.begin() + start, ids.begin() + end}, want);
   }
 
   // Routes are [layers, tokens, k]: chunks interleave layer by layer.
@@ -151,6 +171,8 @@ class Runner {
   const Expected& expected_;
   BlockingGroup& group_;
   Sequences sequences_;
+  int64_t longest_prompt_;
+  int64_t recompute_beyond_;
   uint64_t next_id_ = 1;
   int32_t next_token_ = -1;
 };
@@ -180,6 +202,7 @@ GroupOptions sized_group(const VerifyOptions& options, const Expected& expected)
   start.page_tokens = page_tokens;
   const int sequences_each = (options.batch + start.layout.dp - 1) / start.layout.dp;
   start.pages = sequences_each * pages_for(longest.sequence);
+  start.states = sequences_each;
   const int64_t rows = options.chunk > 0 ? options.chunk : longest.prompt;
   start.max_batch_tokens = static_cast<int32_t>(sequences_each * rows);
   return group;
@@ -197,7 +220,7 @@ VerifyResult verify(const VerifyOptions& options,
   check_is_of(spec, expected, file.string());
 
   BlockingGroup group(sized_group(options, expected), on_progress);
-  Runner runner(options, expected, group);
+  Runner runner(options, spec, expected, group);
   VerifyResult result;
   result.group = group.ready();
   result.passed = true;

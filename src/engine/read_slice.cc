@@ -1,0 +1,107 @@
+// See read_slice.h.
+#include "engine/read_slice.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace dure {
+namespace {
+
+constexpr int64_t staging_bytes = int64_t{2} << 20;
+
+class SliceReader {
+ public:
+  SliceReader(const CheckpointReader& checkpoint, const ResidentPiece& piece, ReadBuffers& buffers)
+      : checkpoint_(checkpoint),
+        tensor_(*checkpoint.find(piece.weight->name)),
+        view_(piece.weight->view),
+        inputs_(piece.slice.inputs),
+        element_(bytes_of(tensor_.dtype)),
+        buffers_(buffers) {}
+
+  // Outputs [first, first + rows) of the weight, as rows.
+  const std::byte* read(int64_t first, int64_t rows) {
+    buffers_.rows.resize(static_cast<size_t>(rows * inputs_.size() * element_));
+    if (view_.column_stride == 1) {
+      read_rows(first, rows);
+    } else {
+      read_columns(first, rows);
+    }
+    return buffers_.rows.data();
+  }
+
+ private:
+  void read_elements(int64_t at, int64_t count, std::byte* to) const {
+    checkpoint_.read(tensor_, at * element_, count * element_, to);
+  }
+
+  // Inputs of an output lie together; outputs that follow each other are one read.
+  void read_rows(int64_t first, int64_t rows) {
+    const int64_t width = inputs_.size();
+    std::byte* to = buffers_.rows.data();
+    for (int64_t row = 0; row < rows;) {
+      const int64_t at = view_.row(first + row) + inputs_.begin;
+      int64_t run = 1;
+      while (row + run < rows && view_.row(first + row + run) + inputs_.begin == at + run * width) {
+        ++run;
+      }
+      read_elements(at, run * width, to);
+      to += run * width * element_;
+      row += run;
+    }
+  }
+
+  // Outputs of an input lie together (a transposed matrix): turned around on the way. Where the
+  // outputs wanted are most of what lies there, several inputs are one read.
+  void read_columns(int64_t first, int64_t rows) {
+    DURE_CHECK(view_.block_rows == 0);
+    const int64_t span = (rows - 1) * view_.row_stride + 1;
+    const int64_t stride = view_.column_stride;
+    const int64_t fitting = staging_bytes / (stride * element_);
+    const int64_t at_once =
+        2 * span >= stride ? std::clamp<int64_t>(fitting, 1, inputs_.size()) : 1;
+    buffers_.strip.resize(static_cast<size_t>(((at_once - 1) * stride + span) * element_));
+    for (int64_t input = 0; input < inputs_.size(); input += at_once) {
+      const int64_t count = std::min(at_once, inputs_.size() - input);
+      read_elements(view_.row(first) + (inputs_.begin + input) * stride,
+                    (count - 1) * stride + span, buffers_.strip.data());
+      for (int64_t i = 0; i < count; ++i) {
+        const std::byte* from = buffers_.strip.data() + i * stride * element_;
+        std::byte* to = buffers_.rows.data() + (input + i) * element_;
+        for (int64_t row = 0; row < rows; ++row) {
+          std::memcpy(to + row * inputs_.size() * element_,
+                      from + row * view_.row_stride * element_, static_cast<size_t>(element_));
+        }
+      }
+    }
+  }
+
+  const CheckpointReader& checkpoint_;
+  const StoredTensor& tensor_;
+  WeightView view_;
+  Range inputs_;
+  int64_t element_;
+  ReadBuffers& buffers_;
+};
+
+}  // namespace
+
+void read_slice(const CheckpointReader& checkpoint, const ResidentPiece& piece,
+                ReadBuffers& buffers,
+                const std::function<void(int64_t, int64_t, const std::byte*)>& use,
+                std::atomic<int64_t>* bytes_read) {
+  DURE_CHECK(checkpoint.find(piece.weight->name) != nullptr);  // bind_inventory has checked
+  const int64_t row_bytes = piece.slice.inputs.size() * bytes_of(piece.weight->dtype);
+  if (row_bytes == 0) return;
+  SliceReader reader(checkpoint, piece, buffers);
+  const int64_t rows_at_once = std::max<int64_t>(1, staging_bytes / row_bytes);
+  for (int64_t first = 0; first < piece.slice.outputs.size(); first += rows_at_once) {
+    const int64_t rows = std::min(rows_at_once, piece.slice.outputs.size() - first);
+    use(first, rows, reader.read(piece.slice.outputs.begin + first, rows));
+    *bytes_read += rows * row_bytes;
+  }
+}
+
+}  // namespace dure

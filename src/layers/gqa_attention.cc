@@ -1,0 +1,156 @@
+// See gqa_attention.h.
+#include "layers/gqa_attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dure {
+
+GqaAttention::GqaAttention(const Runtime& runtime, const GqaSpec& spec,
+                           const AttentionWeights& weights)
+    : spec_(spec), weights_(weights) {
+  const int tp = runtime.share.place.tp;
+  heads_ = heads_of(spec, runtime.layout.tp, tp);
+  kv_owned_ = heads_.kv;
+  for (int before = 0; before < tp; ++before) {
+    const HeadShare other = heads_of(spec, runtime.layout.tp, before);
+    kv_owned_.begin = std::max(kv_owned_.begin, other.kv.end);
+  }
+  kv_owned_.begin = std::min(kv_owned_.begin, kv_owned_.end);
+  const int64_t group = spec.heads / spec.kv_heads;
+  for (int64_t head = heads_.q.begin; head < heads_.q.end; ++head) {
+    kv_of_head_.push_back(static_cast<int32_t>(head / group - heads_.kv.begin));
+  }
+}
+
+// RMS norm over the whole q and the whole k projection, which lie spread over the tp ranks: every
+// rank contributes its heads' sums of squares to a vector of all heads (adding zeros is exact), and
+// adds them in head order, so the bits do not depend on the split.
+void GqaAttention::normalise_whole(const Runtime& runtime, int64_t rows, const Row& row) const {
+  const int64_t d = spec_.head_dim;
+  const int64_t all = spec_.heads + spec_.kv_heads;
+  float* sums = runtime.workspace.floats(StepBuffer::norm_sums);  // [rows, all], then totals [rows]
+  float* totals = sums + rows * all;
+  std::fill(sums, sums + rows * all, 0.0f);
+
+  std::vector<float> own(static_cast<size_t>(rows * std::max(heads_.q.size(), kv_owned_.size())));
+  const auto contribute = [&](const float* x, int64_t heads, int64_t at) {
+    if (heads == 0) return;
+    runtime.backend.sum_squares(x, rows, heads, d, row.stride, own.data());
+    for (int64_t i = 0; i < rows; ++i) {
+      std::copy_n(own.data() + i * heads, heads, sums + i * all + at);
+    }
+  };
+  contribute(row.q, heads_.q.size(), heads_.q.begin);
+  contribute(row.k + (kv_owned_.begin - heads_.kv.begin) * d, kv_owned_.size(),
+             spec_.heads + kv_owned_.begin);
+  runtime.reduce_partial(sums, rows * all, "sums of q and k norms");
+
+  const auto apply = [&](float* x, int64_t held, int64_t heads, int64_t at, const Vector& weight) {
+    if (held == 0) return;
+    for (int64_t i = 0; i < rows; ++i) {
+      float total = 0.0f;
+      for (int64_t head = 0; head < heads; ++head) total += sums[i * all + at + head];
+      totals[i] = total;
+    }
+    runtime.backend.scale_by_norm(x, rows, held * d, row.stride, totals,
+                                  static_cast<float>(heads * d), weight.data(),
+                                  static_cast<float>(runtime.spec.norm_eps));
+  };
+  apply(row.q, heads_.q.size(), spec_.heads, 0, weights_.q_norm);
+  apply(row.k, heads_.kv.size(), spec_.kv_heads, spec_.heads, weights_.k_norm);
+}
+
+void GqaAttention::normalise_heads(const Runtime& runtime, int64_t rows, const Row& row) const {
+  const int64_t d = spec_.head_dim;
+  const auto eps = static_cast<float>(runtime.spec.norm_eps);
+  const auto each = [&](float* x, int64_t heads, const Vector& weight) {
+    for (int64_t head = 0; head < heads; ++head) {
+      float* at = x + head * d;
+      runtime.backend.rms_norm(at, rows, d, row.stride, data_or_null(weight), eps, at);
+    }
+  };
+  each(row.q, heads_.q.size(), weights_.q_norm);
+  each(row.k, heads_.kv.size(), weights_.k_norm);
+}
+
+void GqaAttention::normalise(const Runtime& runtime, int64_t rows, const Row& row) const {
+  switch (spec_.qk_norm) {
+    case QkNorm::none:
+      return;
+    case QkNorm::whole:
+      return normalise_whole(runtime, rows, row);
+    case QkNorm::per_head:
+    case QkNorm::weightless:
+      return normalise_heads(runtime, rows, row);
+  }
+}
+
+void GqaAttention::sharpen(const Runtime& runtime, const Batch& batch, const Row& row) const {
+  const int64_t width = heads_.q.size() * spec_.head_dim;
+  for (int64_t i = 0; i < batch.rows(); ++i) {
+    const auto position = static_cast<float>(batch.positions[static_cast<size_t>(i)]);
+    const float steps =
+        std::floor((position + 1.0f) / static_cast<float>(spec_.temperature->floor_scale));
+    const float factor = std::log1p(steps) * static_cast<float>(spec_.temperature->scale) + 1.0f;
+    runtime.backend.scale(row.q + i * row.stride, width, factor);
+  }
+}
+
+GqaAttention::Row GqaAttention::project(const Runtime& runtime, int64_t rows,
+                                        const float* x) const {
+  const int64_t q = heads_.q.size() * spec_.head_dim;
+  const int64_t k = heads_.kv.size() * spec_.head_dim;
+  const int64_t v = heads_.kv.size() * spec_.v_head_dim;
+  float* at = runtime.workspace.floats(StepBuffer::qkv);
+  runtime.backend.matmul(x, rows, weights_.qkv, data_or_null(weights_.qkv_bias), runtime.compute,
+                         at);
+  return {at, at + q, at + q + k, at + q + k + v, weights_.qkv.shape().n};
+}
+
+AttentionShape GqaAttention::shape() const {
+  AttentionShape shape;
+  shape.heads = heads_.q.size();
+  shape.head_dim = spec_.head_dim;
+  shape.v_head_dim = spec_.v_head_dim;
+  shape.kv_of_head = kv_of_head_;
+  shape.scale = static_cast<float>(spec_.scale);
+  shape.window = spec_.window.value_or(0);
+  shape.chunk = spec_.chunk.value_or(0);
+  shape.softcap = static_cast<float>(spec_.softcap);
+  shape.sinks = data_or_null(weights_.sinks);
+  return shape;
+}
+
+void GqaAttention::forward(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
+                           const LayerCache& cache, const float* x, float* out) const {
+  Backend& backend = runtime.backend;
+  const int64_t rows = batch.rows();
+  const int64_t d = spec_.head_dim;
+  const Row row = project(runtime, rows, x);
+  if (!spec_.norm_after_rope) normalise(runtime, rows, row);
+  if (spec_.rope.kind != RopeKind::none) {
+    const RopeTable& rope = ropes.of(spec_.rope);
+    const int32_t* index = batch.row_index.data();
+    backend.rope(row.q, rows, heads_.q.size(), d, row.stride, index, rope);
+    backend.rope(row.k, rows, heads_.kv.size(), d, row.stride, index, rope);
+  }
+  if (spec_.norm_after_rope) normalise(runtime, rows, row);
+  if (spec_.temperature) sharpen(runtime, batch, row);
+  backend.kv_write(row.k, row.v, row.stride, batch.slices, cache.kv);
+
+  const int64_t width = heads_.q.size() * spec_.v_head_dim;
+  float* attended = runtime.workspace.floats(StepBuffer::attended);
+  backend.attention(row.q, row.stride, batch.slices, shape(), cache.kv, attended);
+  if (spec_.value_scale != 1.0) {
+    backend.scale(attended, rows * width, static_cast<float>(spec_.value_scale));
+  }
+  if (spec_.output_gate) {
+    backend.multiply_by_sigmoid(attended, row.gate, rows, width, width, row.stride);
+  }
+  runtime.partial_product(attended, rows, weights_.o, out);
+  runtime.reduce_partial(out, rows * runtime.spec.hidden, "attention output");
+  add_bias(runtime, out, rows, weights_.o_bias);
+}
+
+}  // namespace dure

@@ -1,0 +1,131 @@
+// See latent_attention.h.
+#include "layers/latent_attention.h"
+
+#include <algorithm>
+
+namespace dure {
+namespace {
+
+// The parts of the slices that are rows [first, first + rows) of the batch, rows counted from
+// `first`.
+std::vector<AttentionSlice> slices_within(const std::vector<AttentionSlice>& slices, int64_t first,
+                                          int64_t rows) {
+  std::vector<AttentionSlice> within;
+  for (const AttentionSlice& slice : slices) {
+    const int64_t begin = std::max(slice.row, first);
+    const int64_t end = std::min(slice.row + slice.tokens, first + rows);
+    if (begin >= end) continue;
+    within.push_back({begin - first, end - begin, slice.start + (begin - slice.row), slice.pages});
+  }
+  return within;
+}
+
+// Every (row, head) as work of the head's own matrix, head after head.
+struct ByHead {
+  std::vector<int32_t> source;
+  std::vector<int32_t> begin;
+
+  ByHead(int64_t rows, int64_t heads) {
+    for (int64_t head = 0; head < heads; ++head) {
+      begin.push_back(static_cast<int32_t>(source.size()));
+      for (int64_t row = 0; row < rows; ++row) {
+        source.push_back(static_cast<int32_t>(row * heads + head));
+      }
+    }
+    begin.push_back(static_cast<int32_t>(source.size()));
+  }
+};
+
+}  // namespace
+
+LatentAttention::LatentAttention(const Runtime& runtime, const MlaSpec& spec,
+                                 const LatentWeights& weights)
+    : spec_(spec),
+      weights_(weights),
+      heads_(heads_of(spec, runtime.layout.tp, runtime.share.place.tp).q.size()) {}
+
+void LatentAttention::write_cache(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
+                                  const LayerCache& cache, const float* x) const {
+  Backend& backend = runtime.backend;
+  const int64_t rows = batch.rows();
+  const int64_t width = spec_.kv_rank + spec_.rope_dim;
+  float* latent = runtime.workspace.floats(StepBuffer::qkv);
+  backend.matmul(x, rows, weights_.kv_a, data_or_null(weights_.kv_a_bias), runtime.compute, latent);
+  backend.rms_norm(latent, rows, spec_.kv_rank, width, weights_.kv_a_norm.data(),
+                   static_cast<float>(runtime.spec.norm_eps), latent);
+  if (spec_.rope.kind != RopeKind::none) {
+    backend.rope(latent + spec_.kv_rank, rows, 1, spec_.rope_dim, width, batch.row_index.data(),
+                 ropes.of(spec_.rope));
+  }
+  backend.latent_write(latent, width, batch.slices, cache.latent);
+}
+
+void LatentAttention::attend(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
+                             const LayerCache& cache, int64_t first, int64_t rows, const float* x,
+                             float* attended) const {
+  Backend& backend = runtime.backend;
+  const LatentWidths widths = latent_widths(spec_, heads_);
+  float* q_a = runtime.workspace.floats(StepBuffer::latent);
+  float* q_nope = q_a + rows * widths.q_a;
+  float* q_rope = q_nope + rows * widths.q_nope;
+  float* grouped = q_rope + rows * widths.q_rope;
+  float* q = grouped + rows * widths.grouped;
+  float* in_latent = q + rows * widths.q;
+  const int64_t width = spec_.kv_rank + spec_.rope_dim;
+
+  if (spec_.q_rank) {
+    backend.matmul(x, rows, weights_.q_a, data_or_null(weights_.q_a_bias), runtime.compute, q_a);
+    backend.rms_norm(q_a, rows, *spec_.q_rank, *spec_.q_rank, weights_.q_a_norm.data(),
+                     static_cast<float>(runtime.spec.norm_eps), q_a);
+    x = q_a;
+  }
+  backend.matmul(x, rows, weights_.q_nope, nullptr, runtime.compute, q_nope);
+  backend.matmul(x, rows, weights_.q_rope, nullptr, runtime.compute, q_rope);
+  if (spec_.rope.kind != RopeKind::none) {
+    backend.rope(q_rope, rows, heads_, spec_.rope_dim, widths.q_rope,
+                 batch.row_index.data() + first, ropes.of(spec_.rope));
+  }
+
+  const ByHead work(rows, heads_);
+  backend.grouped_matmul(q_nope, {work.source, work.begin}, weights_.k_up, runtime.compute,
+                         grouped);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t head = 0; head < heads_; ++head) {
+      float* to = q + (row * heads_ + head) * width;
+      to = std::copy_n(grouped + (head * rows + row) * spec_.kv_rank, spec_.kv_rank, to);
+      std::copy_n(q_rope + (row * heads_ + head) * spec_.rope_dim, spec_.rope_dim, to);
+    }
+  }
+  LatentShape shape;
+  shape.heads = heads_;
+  shape.scale = static_cast<float>(spec_.scale);
+  backend.latent_attention(q, widths.q, slices_within(batch.slices, first, rows), shape,
+                           cache.latent, in_latent);
+  backend.grouped_matmul(in_latent, {work.source, work.begin}, weights_.v_up, runtime.compute,
+                         grouped);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t head = 0; head < heads_; ++head) {
+      std::copy_n(grouped + (head * rows + row) * spec_.v_dim, spec_.v_dim,
+                  attended + (row * heads_ + head) * spec_.v_dim);
+    }
+  }
+}
+
+void LatentAttention::forward(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
+                              const LayerCache& cache, const float* x, float* out) const {
+  const int64_t rows = batch.rows();
+  const int64_t hidden = runtime.spec.hidden;
+  float* attended = runtime.workspace.floats(StepBuffer::attended);
+  if (heads_ > 0) {
+    write_cache(runtime, batch, ropes, cache, x);
+    for (int64_t first = 0; first < rows; first += latent_rows) {
+      attend(runtime, batch, ropes, cache, first, std::min(latent_rows, rows - first),
+             x + first * hidden, attended + first * heads_ * spec_.v_dim);
+    }
+  }
+  runtime.partial_product(attended, rows, weights_.o, out);
+  runtime.reduce_partial(out, rows * hidden, "attention output");
+  add_bias(runtime, out, rows, weights_.o_bias);
+}
+
+}  // namespace dure
