@@ -1,0 +1,106 @@
+// Every recorded model case, in one rank and cut every way, in fp32 and bf16: the answers as
+// recorded, and the bits of one rank wherever the layout promises them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cluster/this_machine.h"
+#include "cost/shard.h"
+#include "model/load_spec.h"
+#include "verify/verify.h"
+
+namespace dure {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t experts_of(const ModelSpec& spec) {
+  int64_t fewest = 0;
+  for (const LayerSpec& layer : spec.layers) {
+    const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+    if (moe != nullptr) fewest = fewest == 0 ? moe->experts : std::min(fewest, moe->experts);
+  }
+  return fewest;
+}
+
+// A dense model has no experts to part: the ranks of those layouts share its layers in other ways.
+std::vector<Layout> layouts_of(const ModelSpec& spec) {
+  std::vector<Layout> layouts = {{.tp = 2}, {.tp = 4}, {.pp = 2}};
+  if (experts_of(spec) >= 4) {
+    layouts.push_back({.tp = 4, .ep = 4});
+    layouts.push_back({.dp = 2, .ep = 2});
+    layouts.push_back({.tp = 2, .pp = 2, .ep = 2});
+  } else {
+    layouts.push_back({.dp = 2});
+    layouts.push_back({.tp = 2, .pp = 2});
+  }
+  return layouts;
+}
+
+class Families : public testing::TestWithParam<fs::path> {
+ protected:
+  VerifyResult run(const Layout& layout, Compute compute) const {
+    VerifyOptions options;
+    StartGroup& start = options.group.start;
+    start.model = GetParam().string();
+    start.layout = layout;
+    start.compute = compute;
+    start.kv_dtype = compute == Compute::fp32 ? DType::f32 : DType::bf16;
+    start.threads = default_threads(layout.world());
+    return verify(options);
+  }
+};
+
+TEST_P(Families, AnswerAsRecordedInEveryLayout) {
+  const ModelSpec spec = load_spec(GetParam());
+  if (!spec.quantization.empty() || !spec.planned_only.empty()) {
+    EXPECT_THROW(run({}, Compute::fp32), Error);  // never run as something that it is not
+    GTEST_SKIP() << "planned only: " << spec.planned_only << spec.quantization;
+  }
+  for (const Compute compute : {Compute::fp32, Compute::bf16}) {
+    const VerifyResult alone = run({}, compute);
+    EXPECT_TRUE(alone.passed) << to_string(compute) << ": error " << alone.max_abs_logit_error
+                              << ", tolerance " << alone.tolerance.logit;
+    for (const Layout& layout : layouts_of(spec)) {
+      const std::string what = fmt::format("{}, {}", to_string(layout), to_string(compute));
+      const VerifyResult result = run(layout, compute);
+      EXPECT_TRUE(result.passed) << what;
+      ASSERT_TRUE(keeps_the_same_bits(spec, layout)) << what;
+      EXPECT_EQ(result.logits_hash, alone.logits_hash) << what;
+    }
+  }
+}
+
+// Of the full set where it lies beside the project, else of what ships.
+fs::path case_root() {
+  const fs::path full = fs::path(DURE_SOURCE_DIR) / "../shared/data/golden/models";
+  return fs::is_directory(full) ? full : fs::path(DURE_SOURCE_DIR) / "testdata/models";
+}
+
+std::vector<fs::path> cases() {
+  std::vector<fs::path> folders;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(case_root())) {
+    const fs::path folder = entry.path().parent_path();
+    if (entry.path().filename() == "expected.safetensors" && fs::exists(folder / "config.json")) {
+      folders.push_back(fs::weakly_canonical(folder));
+    }
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(cases()), [](const auto& info) {
+  std::string name = info.param.filename().string();
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace dure
