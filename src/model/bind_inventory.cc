@@ -42,8 +42,14 @@ std::string hint_for_missing(const Weight& missing, const std::set<std::string_v
                   hint_for_missing(missing, known, checkpoint), missing.name);
 }
 
+// Sizes of one say nothing about where an element lies: some families keep a vector as [1, n].
+std::vector<int64_t> without_ones(std::vector<int64_t> shape) {
+  std::erase(shape, 1);
+  return shape;
+}
+
 void check_shape(const StoredTensor& tensor, const std::vector<int64_t>& expected) {
-  if (tensor.shape == expected) return;
+  if (without_ones(tensor.shape) == without_ones(expected)) return;
   throw_bad_input(
       fmt::format("{} is [{}] in the checkpoint, but config.json makes it [{}]", tensor.name,
                   fmt::join(tensor.shape, ", "), fmt::join(expected, ", ")),

@@ -2,10 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -21,45 +19,6 @@ using ::testing::HasSubstr;
 using testing::safetensors_file;
 using testing::source_path;
 using testing::TempFolder;
-
-// ---- whole checkpoints
-
-// The shipped models, and where a larger set of recorded ones lies beside the sources, those of it
-// that the engine runs.
-std::vector<std::filesystem::path> golden_folders() {
-  std::vector<std::filesystem::path> folders;
-  const auto families = known_families();
-  for (const char* root : {"testdata/models", "../shared/data/golden/models"}) {
-    std::error_code absent;
-    for (const auto& entry : std::filesystem::directory_iterator(source_path(root), absent)) {
-      const auto config = entry.path() / "config.json";
-      if (!std::filesystem::exists(config)) continue;
-      const Json json = read_json_file(config);
-      const bool known = std::find(families.begin(), families.end(),
-                                   json.value("model_type", "")) != families.end();
-      const bool quantized = json.contains("quantization_config") ||
-                             std::filesystem::exists(entry.path() / "hf_quant_config.json");
-      if (known && !quantized) folders.push_back(entry.path());
-    }
-    std::cout << root << ": " << folders.size() << " models so far\n";
-  }
-  return folders;
-}
-
-TEST(Checkpoint, HoldsExactlyTheModelInEveryGolden) {
-  const auto folders = golden_folders();
-  EXPECT_GE(folders.size(), 13);
-  for (const auto& folder : folders) {
-    const Json facts = read_json_file(folder / "case.json");
-    const ModelSpec spec = load_spec(folder);
-    const auto checkpoint = CheckpointReader::open(folder);
-    const std::vector<Weight> weights = bind_inventory(spec, *checkpoint);
-    EXPECT_EQ(total_parameters(spec), facts["params_total"].get<int64_t>()) << folder;
-    for (const Weight& weight : weights) {
-      EXPECT_EQ(checkpoint->find(weight.name)->bytes, weight.bytes()) << weight.name;
-    }
-  }
-}
 
 TEST(Checkpoint, ReadsTheBytesOfTheFile) {
   const TempFolder folder;

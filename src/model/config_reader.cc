@@ -2,7 +2,9 @@
 #include "model/config_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +12,8 @@
 
 namespace dure {
 namespace {
+
+constexpr size_t most_repeats = 4096;  // entries of a list that says the same for every layer
 
 // Values are shown shortened: they come from outside and may be megabytes.
 std::string shown(const Json& value) {
@@ -99,6 +103,12 @@ bool ConfigReader::boolean_or(std::string_view key, bool otherwise) {
   return value->get<bool>();
 }
 
+bool ConfigReader::truth_or(std::string_view key, bool otherwise) {
+  const Json* value = find(key);
+  if (value != nullptr && value->is_number()) return value->get<double>() != 0.0;
+  return boolean_or(key, otherwise);
+}
+
 std::string ConfigReader::text(std::string_view key) {
   const Json& value = need(key);
   if (!value.is_string()) fail(key, fmt::format("{} where text was expected", shown(value)));
@@ -130,6 +140,25 @@ std::vector<int64_t> ConfigReader::integer_or_list(std::string_view key, IntRang
     const Json wrapped = Json::object({{"entry", entry}});
     ConfigReader reader(wrapped, what_, prefix_.empty() ? std::string(key) : prefix_);
     numbers.push_back(reader.integer("entry", range));
+  }
+  return numbers;
+}
+
+std::vector<double> ConfigReader::numbers_or_empty(std::string_view key, double least, double most,
+                                                   size_t most_entries) {
+  const Json* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array()) fail(key, fmt::format("{} where a list was expected", shown(*value)));
+  if (value->size() > most_entries) {
+    fail(key, fmt::format("{} entries, more than {}", value->size(), most_entries));
+  }
+  std::vector<double> numbers;
+  for (const Json& entry : *value) {
+    if (!entry.is_number()) fail(key, fmt::format("{} where a number was expected", shown(entry)));
+    numbers.push_back(entry.get<double>());
+    if (!(numbers.back() >= least && numbers.back() <= most)) {
+      fail(key, fmt::format("{} is not between {} and {}", shown(entry), least, most));
+    }
   }
   return numbers;
 }
@@ -169,12 +198,36 @@ void ConfigReader::only_text(std::string_view key, std::string_view expected) {
   }
 }
 
+void ConfigReader::only_integer(std::string_view key, int64_t expected) {
+  constexpr IntRange any{INT64_MIN, INT64_MAX};
+  for (const int64_t value : integer_or_list(key, any, most_repeats)) {
+    if (value != expected) {
+      fail(key, fmt::format("{} is not supported here, only {}", value, expected));
+    }
+  }
+}
+
+size_t ConfigReader::one_of(std::string_view key, std::string_view otherwise,
+                            std::initializer_list<std::string_view> names) {
+  const std::string value = text_or(key, std::string(otherwise));
+  const auto found = std::find(names.begin(), names.end(), value);
+  if (found == names.end()) {
+    fail(key, fmt::format("\"{:.60}\" is not supported", value),
+         fmt::format("supported: {}", fmt::join(names, ", ")));
+  }
+  return static_cast<size_t>(found - names.begin());
+}
+
 void ConfigReader::refuse(std::string_view key, std::string_view reason) {
   if (find(key) != nullptr) fail(key, reason);
 }
 
 void ConfigReader::ignore(std::string_view key) {
   used_.emplace(key);
+}
+
+void ConfigReader::ignore(std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) ignore(key);
 }
 
 void ConfigReader::finish() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,10 +36,13 @@ class ConfigReader {
   double number(std::string_view key, double least, double most);
   double number_or(std::string_view key, double otherwise, double least, double most);
   bool boolean_or(std::string_view key, bool otherwise);
+  bool truth_or(std::string_view key, bool otherwise);  // a boolean, or a number: not zero
   std::string text(std::string_view key);
   std::string text_or(std::string_view key, std::string otherwise);
   std::vector<int64_t> integers_or_empty(std::string_view key, IntRange range, size_t most_entries);
   std::vector<std::string> texts_or_empty(std::string_view key, size_t most_entries);
+  std::vector<double> numbers_or_empty(std::string_view key, double least, double most,
+                                       size_t most_entries);
   // One integer or a list of them (eos_token_id).
   std::vector<int64_t> integer_or_list(std::string_view key, IntRange range, size_t most_entries);
   std::optional<ConfigReader> object(std::string_view key);
@@ -46,9 +50,15 @@ class ConfigReader {
   // Refuses any value but `expected`; absent is as good.
   void only_flag(std::string_view key, bool expected);
   void only_text(std::string_view key, std::string_view expected);
+  // One integer, or a list of the same one again and again.
+  void only_integer(std::string_view key, int64_t expected);
+  // The choice of `names` that the key states, by its place there.
+  size_t one_of(std::string_view key, std::string_view otherwise,
+                std::initializer_list<std::string_view> names);
   void refuse(std::string_view key, std::string_view reason);  // unless absent or null
 
   void ignore(std::string_view key);
+  void ignore(std::initializer_list<std::string_view> keys);
   // Throws bad_input naming the first key that nobody read and that is not null.
   void finish() const;
 

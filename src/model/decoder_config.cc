@@ -6,8 +6,6 @@
 
 #include <cmath>
 
-#include "model/rope_config.h"
-
 namespace dure {
 namespace {
 
@@ -18,9 +16,12 @@ constexpr IntRange layer_range{1, 1024};
 constexpr IntRange head_range{1, 4096};
 constexpr IntRange head_dim_range{2, 4096};
 constexpr IntRange width_range{1, int64_t{1} << 21};
-constexpr IntRange expert_range{1, 16384};
 constexpr IntRange token_range{0, INT32_MAX};
-constexpr int64_t most_experts_of_all_layers = 131072;
+
+int64_t integer_or_required(ConfigReader& config, std::string_view key,
+                            const std::optional<int64_t>& otherwise, IntRange range) {
+  return otherwise ? config.integer_or(key, *otherwise, range) : config.integer(key, range);
+}
 
 DType read_dtype(ConfigReader& config) {
   // Both spellings may stand side by side; the newer one is what the file was last saved with.
@@ -36,39 +37,39 @@ DType read_dtype(ConfigReader& config) {
   return *dtype;
 }
 
-void check_architecture(ConfigReader& config) {
-  const auto architectures = config.texts_or_empty("architectures", 16);
-  if (architectures.empty()) return;
-  for (const std::string& name : architectures) {
-    if (name.ends_with("ForCausalLM")) return;
-  }
-  config.fail("architectures", fmt::format("\"{:.80}\" does not generate text", architectures[0]),
-              "Dure runs models named …ForCausalLM");
-}
-
 }  // namespace
 
 void read_sizes(ConfigReader& config, ModelSpec& spec, const DecoderDefaults& defaults) {
-  check_architecture(config);
-  spec.hidden = config.integer("hidden_size", hidden_range);
-  spec.vocab = config.integer("vocab_size", vocab_range);
-  spec.context = config.integer("max_position_embeddings", context_range);
-  spec.norm_eps = config.number_or("rms_norm_eps", defaults.norm_eps, 0.0, 1.0);
-  spec.tied_embeddings = config.boolean_or("tie_word_embeddings", false);
+  spec.hidden = integer_or_required(config, "hidden_size", defaults.hidden, hidden_range);
+  spec.vocab = integer_or_required(config, "vocab_size", defaults.vocab, vocab_range);
+  spec.context = integer_or_required(config, defaults.context_key, defaults.context, context_range);
+  spec.norm_eps = config.number_or(defaults.norm_eps_key, defaults.norm_eps, 0.0, 1.0);
+  spec.tied_embeddings = config.boolean_or("tie_word_embeddings", defaults.tied);
   spec.dtype = read_dtype(config);
   spec.eos_ids = config.integer_or_list("eos_token_id", token_range, 64);
-  config.only_text("hidden_act", "silu");
 }
 
-int64_t read_layer_count(ConfigReader& config) {
-  return config.integer("num_hidden_layers", layer_range);
+int64_t read_layer_count(ConfigReader& config, const DecoderDefaults& defaults) {
+  return integer_or_required(config, "num_hidden_layers", defaults.layers, layer_range);
 }
 
-GqaSpec read_attention(ConfigReader& config, const ModelSpec& spec,
-                       const DecoderDefaults& defaults) {
+int64_t read_draft_layers(ConfigReader& config, std::string_view key) {
+  return config.integer_or(key, 0, {0, 64});
+}
+
+int64_t read_head_count(ConfigReader& config, std::string_view key) {
+  return config.integer(key, head_range);
+}
+
+int64_t read_head_dim(ConfigReader& config, std::string_view key) {
+  return config.integer(key, head_dim_range);
+}
+
+GqaSpec read_heads(ConfigReader& config, const ModelSpec& spec, const DecoderDefaults& defaults) {
   GqaSpec attention;
-  attention.heads = config.integer("num_attention_heads", head_range);
-  attention.kv_heads = config.integer_or("num_key_value_heads", attention.heads, head_range);
+  attention.heads = integer_or_required(config, "num_attention_heads", defaults.heads, head_range);
+  attention.kv_heads = config.integer_or("num_key_value_heads",
+                                         defaults.kv_heads.value_or(attention.heads), head_range);
   if (attention.heads % attention.kv_heads != 0) {
     config.fail("num_key_value_heads", fmt::format("{} does not divide num_attention_heads = {}",
                                                    attention.kv_heads, attention.heads));
@@ -86,7 +87,14 @@ GqaSpec read_attention(ConfigReader& config, const ModelSpec& spec,
   }
   attention.v_head_dim = attention.head_dim;
   attention.scale = 1.0 / std::sqrt(static_cast<double>(attention.head_dim));
-  attention.rope = read_rope(config, attention.head_dim, spec.context, defaults.rope_theta);
+  return attention;
+}
+
+GqaSpec read_attention(ConfigReader& config, const ModelSpec& spec,
+                       const DecoderDefaults& defaults) {
+  GqaSpec attention = read_heads(config, spec, defaults);
+  attention.rope = read_rope(config, attention.head_dim, spec.context,
+                             {.theta = defaults.rope_theta, .partial = defaults.partial_rotary});
   return attention;
 }
 
@@ -94,26 +102,47 @@ int64_t read_width(ConfigReader& config, std::string_view key) {
   return config.integer(key, width_range);
 }
 
-MoeFfn read_moe(ConfigReader& config, std::string_view experts_key, std::string_view width_key,
-                int64_t layers) {
-  MoeFfn moe;
-  moe.experts = config.integer(experts_key, expert_range);
-  if (moe.experts * layers > most_experts_of_all_layers) {
-    config.fail(experts_key, fmt::format("{} in each of {} layers: more than {} experts in all",
-                                         moe.experts, layers, most_experts_of_all_layers));
+int64_t read_width_or(ConfigReader& config, std::string_view key,
+                      const std::optional<int64_t>& otherwise) {
+  return integer_or_required(config, key, otherwise, width_range);
+}
+
+ActivationSpec read_activation(ConfigReader& config, std::string_view key,
+                               std::string_view otherwise) {
+  const size_t choice = config.one_of(
+      key, otherwise, {"silu", "swish", "gelu_pytorch_tanh", "gelu_new", "gelu_tanh"});
+  return {.kind = choice < 2 ? Activation::silu : Activation::gelu_tanh};
+}
+
+DenseFfn read_dense(ConfigReader& config, const DecoderDefaults& defaults) {
+  DenseFfn ffn;
+  ffn.intermediate = read_width_or(config, "intermediate_size", defaults.intermediate);
+  ffn.activation = read_activation(config);
+  return ffn;
+}
+
+std::vector<std::string> read_layer_texts(ConfigReader& config, std::string_view key,
+                                          int64_t layers) {
+  auto texts = config.texts_or_empty(key, static_cast<size_t>(layer_range.most));
+  if (!texts.empty() && static_cast<int64_t>(texts.size()) != layers) {
+    config.fail(key, fmt::format("{} entries for {} layers", texts.size(), layers));
   }
-  moe.top_k = config.integer("num_experts_per_tok", {1, moe.experts});
-  moe.intermediate = read_width(config, width_key);
-  return moe;
+  return texts;
+}
+
+std::vector<int64_t> read_layer_integers(ConfigReader& config, std::string_view key, int64_t layers,
+                                         IntRange range) {
+  auto numbers = config.integers_or_empty(key, range, static_cast<size_t>(layer_range.most));
+  if (!numbers.empty() && static_cast<int64_t>(numbers.size()) != layers) {
+    config.fail(key, fmt::format("{} entries for {} layers", numbers.size(), layers));
+  }
+  return numbers;
 }
 
 std::vector<std::optional<int64_t>> read_windows(ConfigReader& config, int64_t layers,
                                                  std::optional<int64_t> window, int64_t first) {
   std::vector<std::optional<int64_t>> windows(static_cast<size_t>(layers));
-  const auto types = config.texts_or_empty("layer_types", static_cast<size_t>(layer_range.most));
-  if (!types.empty() && types.size() != windows.size()) {
-    config.fail("layer_types", fmt::format("{} entries for {} layers", types.size(), layers));
-  }
+  const auto types = read_layer_texts(config, "layer_types", layers);
   for (size_t i = 0; i < windows.size(); ++i) {
     bool windowed = static_cast<int64_t>(i) >= first;
     if (!types.empty()) {
@@ -130,22 +159,29 @@ std::vector<std::optional<int64_t>> read_windows(ConfigReader& config, int64_t l
   return windows;
 }
 
+std::vector<std::optional<int64_t>> read_window_pattern(ConfigReader& config, int64_t layers,
+                                                        std::optional<int64_t> window,
+                                                        int64_t pattern) {
+  if (config.has("layer_types")) return read_windows(config, layers, window, 0);
+  std::vector<std::optional<int64_t>> windows(static_cast<size_t>(layers));
+  for (int64_t i = 0; i < layers; ++i) {
+    if ((i + 1) % pattern != 0) windows[static_cast<size_t>(i)] = window;
+  }
+  return windows;
+}
+
+std::optional<int64_t> read_window(ConfigReader& config) {
+  if (!config.has("sliding_window")) return std::nullopt;
+  return config.integer("sliding_window", context_range);
+}
+
 std::optional<int64_t> read_switched_window(ConfigReader& config) {
   const bool on = config.boolean_or("use_sliding_window", false);
   const bool stated = config.has("sliding_window");
-  const int64_t window = config.integer_or("sliding_window", 0, context_range);
+  const int64_t window = config.integer_or("sliding_window", 0, {0, context_range.most});
   if (!on || !stated) return std::nullopt;
+  if (window == 0) config.fail("sliding_window", "0 tokens");
   return window;
-}
-
-std::vector<bool> read_sparse_layers(ConfigReader& config, int64_t layers) {
-  const int64_t step = config.integer_or("decoder_sparse_step", 1, layer_range);
-  std::vector<bool> sparse(static_cast<size_t>(layers));
-  for (int64_t i = 0; i < layers; ++i) sparse[static_cast<size_t>(i)] = (i + 1) % step == 0;
-  const auto dense = config.integers_or_empty("mlp_only_layers", {0, layers - 1},
-                                              static_cast<size_t>(layer_range.most));
-  for (int64_t i : dense) sparse[static_cast<size_t>(i)] = false;
-  return sparse;
 }
 
 }  // namespace dure

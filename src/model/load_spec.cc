@@ -13,64 +13,53 @@
 #include "base/error.h"
 #include "model/config_reader.h"
 #include "model/families/family.h"
+#include "model/harmless_keys.h"
 #include "model/model_folder.h"
+#include "model/wrappers.h"
 
 namespace dure {
 namespace {
 
-constexpr std::array families = {&llama_family, &mistral_family,  &mixtral_family,
-                                 &olmoe_family, &qwen2_family,    &qwen2_moe_family,
-                                 &qwen3_family, &qwen3_moe_family};
+constexpr std::array families = {
+    &deepseek_v2_family, &deepseek_v3_family, &deepseek_v32_family,   &ernie4_5_moe_family,
+    &gemma2_family,      &gemma3_family,      &glm4_moe_family,       &glm_moe_dsa_family,
+    &gpt_oss_family,     &granitemoe_family,  &hunyuan_v1_moe_family, &kimi_k2_family,
+    &llama_family,       &llama4_family,      &mimo_family,           &mimo_v2_flash_family,
+    &minimax_m2_family,  &mistral_family,     &mixtral_family,        &olmoe_family,
+    &phi3_family,        &qwen2_family,       &qwen2_moe_family,      &qwen3_family,
+    &qwen3_moe_family,   &qwen3_vl_family,    &qwen3_vl_moe_family};
 
 constexpr size_t most_config_bytes = 2 << 20;
 
-// Keys that tools write into every config and that change nothing at inference.
-constexpr std::string_view harmless_keys[] = {
-    "_attn_implementation",
-    "_attn_implementation_autoset",
-    "_commit_hash",
-    "_name_or_path",
-    "attention_dropout",
-    "auto_map",
-    "bos_token_id",
-    "chunk_size_feed_forward",
-    "classifier_dropout",
-    "embd_pdrop",
-    "gradient_checkpointing",
-    "hidden_dropout",
-    "id2label",
-    "initializer_range",
-    "is_decoder",
-    "is_encoder_decoder",
-    "label2id",
-    "output_attentions",
-    "output_hidden_states",
-    "output_router_logits",
-    "pad_token_id",
-    "problem_type",
-    "resid_pdrop",
-    "return_dict",
-    "router_aux_loss_coef",
-    "sep_token_id",
-    "task_specific_params",
-    "tokenizer_class",
-    "transformers_version",
-    "unk_token_id",
-    "unsloth_fixed",
-    "unsloth_version",
-    "use_bfloat16",
-    "use_cache",
-};
-
-const Family& family_of(ConfigReader& config) {
-  const std::string name = config.text("model_type");
-  for (const Family* family : families) {
-    if (family->name == name) return *family;
-  }
+[[noreturn]] void fail_unknown(const ConfigReader& config, const std::string& name) {
   config.fail(
       "model_type", fmt::format("unknown family \"{:.60}\"", name),
       fmt::format("the closest known one is \"{}\"; known are {}",
                   closest(name, known_families()).value_or(""), fmt::join(known_families(), ", ")));
+}
+
+const Family& family_of(const ConfigReader& config, const std::string& name) {
+  for (const Family* family : families) {
+    if (family->name == name) return *family;
+  }
+  fail_unknown(config, name);
+}
+
+void check_architecture(ConfigReader& config) {
+  const auto architectures = config.texts_or_empty("architectures", 16);
+  if (architectures.empty()) return;
+  for (const std::string& name : architectures) {
+    if (name.ends_with("ForCausalLM") || name.ends_with("ForConditionalGeneration")) return;
+  }
+  config.fail("architectures", fmt::format("\"{:.80}\" does not generate text", architectures[0]),
+              "Dure runs models named …ForCausalLM or …ForConditionalGeneration");
+}
+
+void finish(ConfigReader& config) {
+  check_architecture(config);
+  for (std::string_view key : harmless_keys) config.ignore(key);
+  for (std::string_view key : generation_keys) config.ignore(key);
+  config.finish();
 }
 
 void read_quantization(ConfigReader& config, ModelSpec& spec) {
@@ -101,24 +90,47 @@ void merge_modelopt(const std::filesystem::path& file, ModelSpec& spec) {
   spec.quantization = quantization ? quantization->text_or("quant_algo", "modelopt") : "modelopt";
 }
 
+// Every key of `config` is read, known as harmless, or an error.
+ModelSpec read_family(ConfigReader& config, const Family& family) {
+  ModelSpec spec;
+  spec.family = family.name;
+  family.read(config, spec);
+  read_quantization(config, spec);
+  config.ignore("model_type");
+  finish(config);
+  return spec;
+}
+
 }  // namespace
 
 std::vector<std::string> known_families() {
   std::vector<std::string> names;
-  names.reserve(std::size(families));
   for (const Family* family : families) names.emplace_back(family->name);
+  for (const Wrapper& wrapper : wrappers()) names.emplace_back(wrapper.name);
+  std::sort(names.begin(), names.end());
   return names;
 }
 
 ModelSpec spec_from_config(const Json& document, const std::string& what) {
   ConfigReader config(document, what);
-  const Family& family = family_of(config);
-  ModelSpec spec;
-  spec.family = family.name;
-  family.read(config, spec);
-  read_quantization(config, spec);
-  for (std::string_view key : harmless_keys) config.ignore(key);
-  config.finish();
+  const std::string type = config.text("model_type");
+  const Wrapper* wrapper = wrapper_of(type);
+  if (wrapper == nullptr) return read_family(config, family_of(config, type));
+
+  const Json text = text_config_of(document, what);
+  ConfigReader inner(text, what, "text_config");
+  const std::string text_type =
+      inner.text_or("model_type", std::string(wrapper->text_types.front()));
+  const auto& known = wrapper->text_types;
+  if (std::find(known.begin(), known.end(), text_type) == known.end()) {
+    inner.fail("model_type", fmt::format("\"{:.60}\" is not supported in {}", text_type, type),
+               fmt::format("supported: {}", fmt::join(known, ", ")));
+  }
+  ModelSpec spec = read_family(inner, family_of(inner, text_type));
+  spec.family = type;
+  apply_wrapper(*wrapper, spec.names);
+  read_wrapper_keys(config);
+  finish(config);
   return spec;
 }
 

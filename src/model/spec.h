@@ -36,11 +36,11 @@ struct RopeSpec {
   double high_freq_factor = 4.0;
   double beta_fast = 32.0;  // yarn
   double beta_slow = 1.0;
-  bool truncate = true;               // yarn: correction range rounded to whole dimensions
-  int64_t turning = 0;                // proportional
-  std::vector<double> short_factors;  // longrope: [dims / 2], up to original_context tokens
-  std::vector<double> long_factors;   // longrope: beyond
-  double attention_factor = 1.0;      // multiplies cos and sin
+  bool truncate = true;                    // yarn: correction range rounded to whole dimensions
+  int64_t turning = 0;                     // proportional
+  std::vector<double> short_factors = {};  // longrope: [dims / 2], up to original_context tokens
+  std::vector<double> long_factors = {};   // longrope: beyond
+  double attention_factor = 1.0;           // multiplies cos and sin
   bool operator==(const RopeSpec&) const = default;
 };
 
@@ -148,7 +148,7 @@ struct RouterSpec {
   RouterScore score = RouterScore::softmax;
   bool bias = false;        // of the router's projection
   bool correction = false;  // a bias per expert that decides the choice, not the weights
-  RouterGroups groups;
+  RouterGroups groups = {};
   bool normalize = false;     // weights divided by their sum
   double epsilon = 0.0;       // added to that sum
   double scale = 1.0;         // of the weights

@@ -14,11 +14,9 @@ void read(ConfigReader& config, ModelSpec& spec) {
   attention.qkv_bias = config.boolean_or("attention_bias", false);
   attention.o_bias = attention.qkv_bias;
 
-  DenseFfn ffn;
-  ffn.intermediate = read_width(config, "intermediate_size");
+  DenseFfn ffn = read_dense(config);
   ffn.bias = config.boolean_or("mlp_bias", false);
 
-  config.ignore("pretraining_tp");  // a cut of products that sums to the same
   spec.layers.assign(static_cast<size_t>(layers), LayerSpec{attention, ffn});
 }
 

@@ -22,7 +22,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   }
   const auto windows = read_windows(config, layers, window, 0);
 
-  const DenseFfn ffn{.intermediate = read_width(config, "intermediate_size")};
+  const DenseFfn ffn = read_dense(config);
   for (const auto& each : windows) {
     attention.window = each;
     spec.layers.push_back({attention, ffn});

@@ -2,6 +2,7 @@
 // chosen weights are a softmax over the chosen logits, which is a softmax over all, normalised.
 #include "model/decoder_config.h"
 #include "model/families/family.h"
+#include "model/moe_config.h"
 
 namespace dure {
 namespace {
@@ -17,7 +18,8 @@ void read(ConfigReader& config, ModelSpec& spec) {
     attention.window = config.integer("sliding_window", {1, int64_t{1} << 30});
   }
 
-  MoeFfn moe = read_moe(config, "num_local_experts", "intermediate_size", layers);
+  MoeFfn moe =
+      read_moe(config, layers, {.experts = "num_local_experts", .width = "intermediate_size"});
   moe.router.normalize = true;
   config.ignore("router_jitter_noise");  // training only
 

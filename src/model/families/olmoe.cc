@@ -2,6 +2,7 @@
 // over the whole projection.
 #include "model/decoder_config.h"
 #include "model/families/family.h"
+#include "model/moe_config.h"
 
 namespace dure {
 namespace {
@@ -17,7 +18,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   attention.qk_norm = QkNorm::whole;
   config.refuse("clip_qkv", "clipping q, k and v is not supported");
 
-  MoeFfn moe = read_moe(config, "num_experts", "intermediate_size", layers);
+  MoeFfn moe = read_moe(config, layers, {.width = "intermediate_size"});
   moe.router.normalize = config.boolean_or("norm_topk_prob", false);
 
   spec.layers.assign(static_cast<size_t>(layers), LayerSpec{attention, moe});

@@ -17,7 +17,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   const int64_t first_windowed = config.integer_or("max_window_layers", 28, {0, 1 << 20});
   const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
 
-  const DenseFfn ffn{.intermediate = read_width(config, "intermediate_size")};
+  const DenseFfn ffn = read_dense(config);
   config.only_flag("mlp_bias", false);
   config.ignore("use_mrope");
   for (const auto& each : windows) {
@@ -26,8 +26,16 @@ void read(ConfigReader& config, ModelSpec& spec) {
   }
 }
 
+// MiMo-7B (arXiv:2505.07608): Qwen2 with layers after the last that draft tokens.
+void read_mimo(ConfigReader& config, ModelSpec& spec) {
+  read(config, spec);
+  spec.draft_layers = read_draft_layers(config);
+  spec.names.other_parts = {"model.mtp_layers."};
+}
+
 }  // namespace
 
 const Family qwen2_family{"qwen2", read};
+const Family mimo_family{"mimo", read_mimo};
 
 }  // namespace dure

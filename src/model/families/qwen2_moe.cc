@@ -2,6 +2,7 @@
 // expert, whose output a sigmoid gates.
 #include "model/decoder_config.h"
 #include "model/families/family.h"
+#include "model/moe_config.h"
 
 namespace dure {
 namespace {
@@ -17,8 +18,8 @@ void read(ConfigReader& config, ModelSpec& spec) {
   const int64_t first_windowed = config.integer_or("max_window_layers", 28, {0, 1 << 20});
   const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
 
-  const DenseFfn dense{.intermediate = read_width(config, "intermediate_size")};
-  MoeFfn moe = read_moe(config, "num_experts", "moe_intermediate_size", layers);
+  const DenseFfn dense = read_dense(config);
+  MoeFfn moe = read_moe(config, layers);
   moe.router.normalize = config.boolean_or("norm_topk_prob", false);
   moe.shared = SharedExpert{.intermediate = read_width(config, "shared_expert_intermediate_size"),
                             .gated = true};

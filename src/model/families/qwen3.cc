@@ -17,7 +17,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   const int64_t first_windowed = config.integer_or("max_window_layers", 28, {0, 1 << 20});
   const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
 
-  const DenseFfn ffn{.intermediate = read_width(config, "intermediate_size")};
+  const DenseFfn ffn = read_dense(config);
   config.only_flag("mlp_bias", false);
   for (const auto& each : windows) {
     attention.window = each;
@@ -28,5 +28,6 @@ void read(ConfigReader& config, ModelSpec& spec) {
 }  // namespace
 
 const Family qwen3_family{"qwen3", read};
+const Family qwen3_vl_family{"qwen3_vl_text", read};  // the text part of Qwen3-VL
 
 }  // namespace dure

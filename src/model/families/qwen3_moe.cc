@@ -3,6 +3,7 @@
 
 #include "model/decoder_config.h"
 #include "model/families/family.h"
+#include "model/moe_config.h"
 
 namespace dure {
 namespace {
@@ -26,9 +27,9 @@ void read(ConfigReader& config, ModelSpec& spec) {
   DenseFfn dense;
   const bool any_dense = std::find(sparse.begin(), sparse.end(), false) != sparse.end();
   if (any_dense || config.has("intermediate_size")) {
-    dense.intermediate = read_width(config, "intermediate_size");
+    dense = read_dense(config);
   }
-  MoeFfn moe = read_moe(config, "num_experts", "moe_intermediate_size", layers);
+  MoeFfn moe = read_moe(config, layers);
   moe.router.normalize = config.boolean_or("norm_topk_prob", false);
   if (config.integer_or("shared_expert_intermediate_size", 0, {0, 1 << 21}) != 0) {
     config.fail("shared_expert_intermediate_size", "this family has no shared expert");
@@ -40,8 +41,20 @@ void read(ConfigReader& config, ModelSpec& spec) {
   }
 }
 
+// The text part of Qwen3-VL mixtures (arXiv:2511.21631): always normalised weights, experts in one
+// tensor.
+void read_vl(ConfigReader& config, ModelSpec& spec) {
+  config.only_flag("norm_topk_prob", true);
+  read(config, spec);
+  for (LayerSpec& layer : spec.layers) {
+    if (auto* moe = std::get_if<MoeFfn>(&layer.ffn)) moe->router.normalize = true;
+  }
+  spec.names.experts = ExpertStorage::stacked_in_out;
+}
+
 }  // namespace
 
 const Family qwen3_moe_family{"qwen3_moe", read};
+const Family qwen3_vl_moe_family{"qwen3_vl_moe_text", read_vl};
 
 }  // namespace dure

@@ -1,0 +1,112 @@
+// See wrappers.h.
+#include "model/wrappers.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace dure {
+namespace {
+
+const std::vector<Wrapper>& table() {
+  static const std::vector<Wrapper> all = {
+      {.name = "gemma3",
+       .text_types = {"gemma3_text"},
+       .body = "language_model.model.",
+       .head = "language_model.lm_head.weight",
+       .other_parts = {"vision_tower.", "multi_modal_projector."}},
+      {.name = "kimi_k25",
+       .text_types = {"kimi_k2", "deepseek_v3"},
+       .body = "language_model.model.",
+       .head = "language_model.lm_head.weight",
+       .other_parts = {"vision_tower.", "mm_projector."}},
+      {.name = "llama4",
+       .text_types = {"llama4_text"},
+       .body = "language_model.model.",
+       .head = "language_model.lm_head.weight",
+       .other_parts = {"vision_model.", "multi_modal_projector."}},
+      {.name = "qwen3_vl",
+       .text_types = {"qwen3_vl_text"},
+       .body = "model.language_model.",
+       .head = "lm_head.weight",
+       .other_parts = {"model.visual."}},
+      {.name = "qwen3_vl_moe",
+       .text_types = {"qwen3_vl_moe_text"},
+       .body = "model.language_model.",
+       .head = "lm_head.weight",
+       .other_parts = {"model.visual."}},
+  };
+  return all;
+}
+
+bool states(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && !found->is_null();
+}
+
+}  // namespace
+
+std::span<const Wrapper> wrappers() {
+  return table();
+}
+
+const Wrapper* wrapper_of(std::string_view model_type) {
+  const auto named = [&](const Wrapper& wrapper) { return wrapper.name == model_type; };
+  const auto found = std::find_if(table().begin(), table().end(), named);
+  return found == table().end() ? nullptr : &*found;
+}
+
+Json text_config_of(const Json& document, const std::string& what) {
+  ConfigReader outer(document, what);
+  if (!outer.object("text_config")) outer.fail("text_config", "missing");
+  Json text = document["text_config"];
+  for (const char* key : {"tie_word_embeddings", "eos_token_id", "quantization_config"}) {
+    if (!states(text, key) && states(document, key)) text[key] = document[key];
+  }
+  if (!states(text, "dtype") && !states(text, "torch_dtype")) {
+    for (const char* key : {"dtype", "torch_dtype"}) {
+      if (states(document, key)) text[key] = document[key];
+    }
+  }
+  if (states(document, "tie_word_embeddings") &&
+      document["tie_word_embeddings"] != text["tie_word_embeddings"]) {
+    outer.fail("tie_word_embeddings", "text_config states otherwise", "keep one of the two");
+  }
+  return text;
+}
+
+void read_wrapper_keys(ConfigReader& config) {
+  // Read with text_config.
+  config.ignore({"text_config", "tie_word_embeddings", "eos_token_id", "dtype", "torch_dtype",
+                 "quantization_config"});
+  // Parts that are not run, and how their tokens stand in a text.
+  config.ignore({"vision_config",
+                 "audio_config",
+                 "image_token_id",
+                 "image_token_index",
+                 "video_token_id",
+                 "audio_token_id",
+                 "vision_start_token_id",
+                 "vision_end_token_id",
+                 "boi_token_id",
+                 "boi_token_index",
+                 "eoi_token_id",
+                 "eoi_token_index",
+                 "boa_token_id",
+                 "eoa_token_id",
+                 "eoa_token_index",
+                 "media_placeholder_token_id",
+                 "image_placeholder",
+                 "video_placeholder",
+                 "use_unified_vision_chunk",
+                 "mm_tokens_per_image",
+                 "vision_soft_tokens_per_image"});
+  config.ignore("ignore_index");  // of a training loss
+}
+
+void apply_wrapper(const Wrapper& wrapper, WeightNames& names) {
+  names.body = wrapper.body;
+  names.head = wrapper.head;
+  for (const std::string_view part : wrapper.other_parts) names.other_parts.emplace_back(part);
+}
+
+}  // namespace dure
