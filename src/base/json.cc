@@ -125,10 +125,35 @@ class Builder : public Json::json_sax_t {
   bool fresh_key_ = true;
 };
 
+// Outside of strings, each Infinity becomes a number of as many characters, so that the places
+// which errors name stay right.
+std::string with_finite_numbers(std::string_view text) {
+  constexpr std::string_view infinity = "Infinity";
+  constexpr std::string_view largest = "1.00e308";
+  static_assert(infinity.size() == largest.size());
+  std::string finite(text);
+  bool in_string = false;
+  for (size_t i = 0; i < finite.size(); ++i) {
+    if (in_string && finite[i] == '\\') {
+      ++i;
+    } else if (finite[i] == '"') {
+      in_string = !in_string;
+    } else if (!in_string && std::string_view(finite).substr(i).starts_with(infinity)) {
+      finite.replace(i, infinity.size(), largest);
+    }
+  }
+  return finite;
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view what, const JsonLimits& limits) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  std::string finite;
+  if (limits.allow_infinity && text.find("Infinity") != std::string_view::npos) {
+    finite = with_finite_numbers(text);
+    text = finite;
+  }
   Builder builder(text, what, limits);
   // The lexer takes a zero byte for the end and would not see what follows.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {

@@ -14,6 +14,9 @@ using Json = nlohmann::ordered_json;
 struct JsonLimits {
   int max_depth = 128;
   bool allow_duplicate_keys = false;  // when allowed, the last one wins
+  // Python's json writes a bare Infinity; where allowed it is 1e308, which other tools write for
+  // it.
+  bool allow_infinity = false;
 };
 
 // Parses RFC 8259 text; a UTF-8 byte order mark in front is accepted. Throws bad_input naming

@@ -28,6 +28,18 @@ TEST(Json, KeepsKeyOrderAndAcceptsAByteOrderMark) {
   EXPECT_EQ(value.dump(), R"({"b":1,"a":[true,null,-2,1.5]})");
 }
 
+TEST(Json, TakesInfinityForTheLargestNumberWhereThatIsAllowed) {
+  const JsonLimits limits{.allow_infinity = true};
+  const std::string text = R"({"a": [0.0, Infinity], "b": -Infinity, "Infinity": "\"Infinity"})";
+  const Json value = parse_json(text, "x.json", limits);
+  EXPECT_EQ(value["a"][1], 1e308);
+  EXPECT_EQ(value["b"], -1e308);
+  EXPECT_EQ(value["Infinity"], "\"Infinity");
+  EXPECT_THROW(parse_json(text, "x.json"), Error);
+  EXPECT_THROW(parse_json("[1Infinity]", "x.json", limits), Error);
+  EXPECT_THROW(parse_json("[NaN]", "x.json", limits), Error);
+}
+
 TEST(Json, RefusesWhatIsNotJsonNamingTheLine) {
   EXPECT_THAT(refusal("{\n\"a\": NaN}"), HasSubstr("x.json: not valid JSON at line 2"));
   EXPECT_THAT(refusal("{} // c"), HasSubstr("not valid JSON"));

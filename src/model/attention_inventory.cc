@@ -1,6 +1,8 @@
 // The weights of each kind of attention, and where checkpoints keep them.
 #include <fmt/format.h>
 
+#include <type_traits>
+
 #include "model/weight_lister.h"
 
 namespace dure {
@@ -41,6 +43,7 @@ class AttentionLister {
       norm(names_.q_norm, Part::q_norm, q, Split::q_heads);
       norm(names_.k_norm, Part::k_norm, k, Split::kv_heads);
     }
+    if (gqa.block_indexer) list_block_indexer(*gqa.block_indexer);
   }
 
   void list(const MlaSpec& mla) {
@@ -60,6 +63,9 @@ class AttentionLister {
     list_up(mla);
     matrix("o_proj", Part::o, Split::q_heads_input, hidden_, mla.heads * mla.v_dim);
     if (mla.bias) vector("o_proj.bias", Part::o_bias, Split::replicated, hidden_);
+    if (mla.output_gate) {
+      matrix("g_proj", Part::output_gate, Split::q_heads, mla.heads * mla.v_dim, hidden_);
+    }
     if (mla.indexer && !mla.indexer->reuse) list_indexer(*mla.indexer, q_inputs);
   }
 
@@ -124,6 +130,15 @@ class AttentionLister {
     matrix("indexer.weights_proj", Part::index_weights, Split::replicated, indexer.heads, hidden_);
   }
 
+  // One head of keys for all of q's.
+  void list_block_indexer(const BlockIndexerSpec& indexer) {
+    matrix("index_q_proj", Part::index_q, Split::replicated, indexer.heads * indexer.head_dim,
+           hidden_);
+    matrix("index_k_proj", Part::index_k, Split::replicated, indexer.head_dim, hidden_);
+    norm("index_q_norm", Part::index_q_norm, indexer.head_dim);
+    norm("index_k_norm", Part::index_k_norm, indexer.head_dim);
+  }
+
   WeightLister& lister_;
   const WeightNames& names_;
   int64_t hidden_;
@@ -131,8 +146,21 @@ class AttentionLister {
 
 }  // namespace
 
+void list_kind(WeightLister& lister, const ModelSpec& spec, const GqaSpec& gqa) {
+  AttentionLister(lister, spec).list(gqa);
+}
+
+void list_kind(WeightLister& lister, const ModelSpec& spec, const MlaSpec& mla) {
+  AttentionLister(lister, spec).list(mla);
+}
+
 void list_attention(WeightLister& lister, const ModelSpec& spec, const AttentionSpec& attention) {
-  std::visit([&](const auto& kind) { AttentionLister(lister, spec).list(kind); }, attention);
+  std::visit(
+      [&](const auto& kind) {
+        constexpr bool none = std::is_same_v<std::decay_t<decltype(kind)>, std::monostate>;
+        if constexpr (!none) list_kind(lister, spec, kind);
+      },
+      attention);
 }
 
 }  // namespace dure

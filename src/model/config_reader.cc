@@ -185,6 +185,27 @@ std::optional<ConfigReader> ConfigReader::object(std::string_view key) {
                       prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key));
 }
 
+std::vector<ConfigReader> ConfigReader::objects(std::string_view key, size_t most_entries) {
+  const Json* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array()) fail(key, fmt::format("{} where a list was expected", shown(*value)));
+  if (value->size() > most_entries) {
+    fail(key, fmt::format("{} entries, more than {}", value->size(), most_entries));
+  }
+  std::vector<ConfigReader> all;
+  for (size_t i = 0; i < value->size(); ++i) {
+    const std::string path =
+        prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);
+    all.emplace_back((*value)[i], what_, fmt::format("{}[{}]", path, i));
+  }
+  return all;
+}
+
+void ConfigReader::only_empty(std::string_view key) {
+  const Json* value = find(key);
+  if (value != nullptr && !value->empty()) fail(key, "is not supported but empty");
+}
+
 void ConfigReader::only_flag(std::string_view key, bool expected) {
   if (boolean_or(key, expected) != expected) {
     fail(key, fmt::format("{} is not supported for this family", !expected));

@@ -46,6 +46,7 @@ class ConfigReader {
   // One integer or a list of them (eos_token_id).
   std::vector<int64_t> integer_or_list(std::string_view key, IntRange range, size_t most_entries);
   std::optional<ConfigReader> object(std::string_view key);
+  std::vector<ConfigReader> objects(std::string_view key, size_t most_entries);  // a list of them
 
   // Refuses any value but `expected`; absent is as good.
   void only_flag(std::string_view key, bool expected);
@@ -56,6 +57,7 @@ class ConfigReader {
   size_t one_of(std::string_view key, std::string_view otherwise,
                 std::initializer_list<std::string_view> names);
   void refuse(std::string_view key, std::string_view reason);  // unless absent or null
+  void only_empty(std::string_view key);                       // a list or object without entries
 
   void ignore(std::string_view key);
   void ignore(std::initializer_list<std::string_view> keys);

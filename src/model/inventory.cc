@@ -9,16 +9,55 @@
 namespace dure {
 namespace {
 
+// How the part after `norm` reads the streams, where there are several.
+void list_streams(WeightLister& lister, const ModelSpec& spec, bool attention) {
+  if (spec.residual_block > 0) {
+    const std::string name = attention ? "self_attention_res_" : "mlp_res_";
+    lister.norm(name + "norm", Part::stream_mix, spec.hidden);
+    lister.add(name + "proj.weight", Part::stream_mix, Split::replicated, {1, spec.hidden});
+  }
+  if (spec.streams > 1) {
+    const std::string name = attention ? "hc_attn_" : "hc_ffn_";
+    const int64_t rows = (2 + spec.streams) * spec.streams;
+    lister.add_f32(name + "fn", Part::stream_mix, {rows, spec.streams * spec.hidden});
+    lister.add_f32(name + "base", Part::stream_mix, {rows});
+    lister.add_f32(name + "scale", Part::stream_mix, {3});
+  }
+}
+
+// And the output, at the end.
+void list_last_streams(WeightLister& lister, const ModelSpec& spec) {
+  if (spec.residual_block > 0) {
+    lister.norm("output_attn_res_norm", Part::stream_mix, spec.hidden);
+    lister.add("output_attn_res_proj.weight", Part::stream_mix, Split::replicated,
+               {1, spec.hidden});
+  }
+  if (spec.streams > 1) {
+    lister.add_f32("hc_head_fn", Part::stream_mix, {spec.streams, spec.streams * spec.hidden});
+    lister.add_f32("hc_head_base", Part::stream_mix, {spec.streams});
+    lister.add_f32("hc_head_scale", Part::stream_mix, {1});
+  }
+}
+
 void list_layer(WeightLister& lister, const ModelSpec& spec, const LayerSpec& layer) {
   const WeightNames& names = spec.names;
-  lister.norm(names.attention_norm, Part::attention_norm, spec.hidden);
-  list_attention(lister, spec, layer.attention);
-  if (spec.norms_after) {
-    lister.norm(names.after_attention_norm, Part::after_attention_norm, spec.hidden);
+  if (!std::holds_alternative<std::monostate>(layer.attention)) {
+    lister.norm(names.attention_norm, Part::attention_norm, spec.hidden);
+    list_attention(lister, spec, layer.attention);
+    if (spec.norms_after) {
+      lister.norm(names.after_attention_norm, Part::after_attention_norm, spec.hidden);
+    }
+    list_streams(lister, spec, true);
   }
-  lister.norm(names.ffn_norm, Part::ffn_norm, spec.hidden);
-  list_ffn(lister, spec, layer.ffn);
-  if (spec.norms_after) lister.norm(names.after_ffn_norm, Part::after_ffn_norm, spec.hidden);
+  if (!std::holds_alternative<std::monostate>(layer.ffn)) {
+    lister.norm(names.ffn_norm, Part::ffn_norm, spec.hidden);
+    list_ffn(lister, spec, layer.ffn);
+    if (spec.norms_after) lister.norm(names.after_ffn_norm, Part::after_ffn_norm, spec.hidden);
+    list_streams(lister, spec, false);
+  }
+  if (layer.output_scale) {
+    lister.add("layer_scalar", Part::layer_scale, Split::replicated, {1});
+  }
 }
 
 }  // namespace
@@ -33,13 +72,15 @@ std::vector<Weight> inventory(const ModelSpec& spec) {
   WeightLister lister(spec);
   const WeightNames& names = spec.names;
   lister.enter(names.body);
-  lister.add("embed_tokens.weight", Part::embedding, Split::vocabulary, {spec.vocab, spec.hidden});
+  lister.add(names.embedding + ".weight", Part::embedding, Split::vocabulary,
+             {spec.vocab, spec.hidden});
   for (size_t i = 0; i < spec.layers.size(); ++i) {
     lister.enter(fmt::format("{}layers.{}.", names.body, i), static_cast<int>(i));
     list_layer(lister, spec, spec.layers[i]);
   }
   lister.enter(names.body);
-  lister.norm("norm", Part::final_norm, spec.hidden);
+  list_last_streams(lister, spec);
+  lister.norm(names.final_norm, Part::final_norm, spec.hidden);
   if (!spec.tied_embeddings) {
     lister.enter("");
     lister.add(names.head, Part::lm_head, Split::vocabulary, {spec.vocab, spec.hidden});
@@ -54,15 +95,20 @@ int64_t total_parameters(const ModelSpec& spec) {
 }
 
 int64_t active_parameters(const ModelSpec& spec) {
-  int64_t active = total_parameters(spec);
-  for (const LayerSpec& layer : spec.layers) {
-    if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
-      int64_t expert = 3 * moe->intermediate * spec.hidden;
-      if (moe->bias) expert += 2 * moe->intermediate + spec.hidden;
-      active -= (moe->experts - moe->top_k) * expert;
+  int64_t sum = 0;
+  for (const Weight& weight : inventory(spec)) {
+    const bool of_all = weight.part == Part::expert_down_bias;
+    if (weight.expert < 0 && !of_all) {
+      sum += weight.elements();
+      continue;
     }
+    // Experts of a layer are alike: the first ones stand for those that a token is sent to.
+    const FfnSpec& ffn = spec.layers[static_cast<size_t>(weight.layer)].ffn;
+    const int64_t top_k = std::get<MoeFfn>(ffn).top_k;
+    if (of_all) sum += top_k * weight.shape[1];
+    if (!of_all && weight.expert < top_k) sum += weight.elements();
   }
-  return active;
+  return sum;
 }
 
 }  // namespace dure

@@ -46,11 +46,12 @@ enum class Part {
   k_up,       // of one head: [kv_rank, nope_dim], from q into the latent space
   v_up,       // of one head: [v_dim, kv_rank], out of it
   // The indexer of sparse attention.
-  index_q,       // [heads * head_dim, q_rank]
+  index_q,       // [heads * head_dim, q_rank], or of hidden
   index_k,       // [head_dim, hidden]
   index_k_norm,  // [head_dim]
   index_k_norm_bias,
   index_weights,  // [heads, hidden]
+  index_q_norm,   // [head_dim]
   gate,           // [intermediate, hidden]; of an expert when `expert` >= 0
   up,
   down,  // [hidden, intermediate]
@@ -65,6 +66,43 @@ enum class Part {
   shared_up,
   shared_down,
   shared_router,  // [1, hidden]
+  // What only models that are planned have. A delta net's: rows in heads of v, or in heads of keys;
+  // a Mamba-2 layer's B, C, x, z and dt are its k, q, v, gate and decay.
+  state_q,           // [key_heads * key_dim, hidden]
+  state_k,           // the same
+  state_v,           // [heads * value_dim, hidden]
+  state_gate,        // [heads * value_dim, hidden or gate_rank]
+  state_gate_a,      // [gate_rank, hidden]
+  state_beta,        // [heads, hidden]
+  state_decay,       // [heads, hidden], or [heads * key_dim, decay_rank]
+  state_decay_a,     // [decay_rank, hidden]
+  state_decay_bias,  // [heads], or [heads * key_dim]
+  state_decay_log,   // [heads]
+  state_skip,        // [heads]
+  state_conv_q,      // [key_heads * key_dim, conv_width]
+  state_conv_k,
+  state_conv_v,
+  state_conv_bias_q,  // [key_heads * key_dim]
+  state_conv_bias_k,
+  state_conv_bias_v,
+  state_norm,  // [value_dim], or [heads * value_dim]
+  state_out,   // [hidden, heads * value_dim]
+  o_a,  // [o_groups * o_rank, heads * head_dim / o_groups]: compressed attention's first output
+  compressor,  // of compressed keys
+  latent_in,   // [latent width, hidden], of experts that work in a narrower space
+  latent_out,
+  latent_norm,
+  beside_gate,  // a dense part beside experts, as gate, up and down
+  beside_up,
+  beside_down,
+  after_beside_norm,
+  experts_norm,
+  after_experts_norm,
+  router_scale,  // [hidden]
+  expert_scale,  // [experts]
+  expert_table,  // [vocab, top_k]: the experts of each token
+  layer_scale,   // [1]
+  stream_mix,    // how a part reads and writes several streams
 };
 
 // How it splits over the tensor-parallel ranks (over the ranks of one expert for expert matrices).

@@ -21,13 +21,16 @@ namespace dure {
 namespace {
 
 constexpr std::array families = {
-    &deepseek_v2_family, &deepseek_v3_family, &deepseek_v32_family,   &ernie4_5_moe_family,
-    &gemma2_family,      &gemma3_family,      &glm4_moe_family,       &glm_moe_dsa_family,
-    &gpt_oss_family,     &granitemoe_family,  &hunyuan_v1_moe_family, &kimi_k2_family,
-    &llama_family,       &llama4_family,      &mimo_family,           &mimo_v2_flash_family,
-    &minimax_m2_family,  &mistral_family,     &mixtral_family,        &olmoe_family,
-    &phi3_family,        &qwen2_family,       &qwen2_moe_family,      &qwen3_family,
-    &qwen3_moe_family,   &qwen3_vl_family,    &qwen3_vl_moe_family};
+    &deepseek_ref_family, &deepseek_v2_family,    &deepseek_v3_family, &deepseek_v32_family,
+    &deepseek_v4_family,  &ernie4_5_moe_family,   &gemma2_family,      &gemma3_family,
+    &gemma4_family,       &glm4_moe_family,       &glm_moe_dsa_family, &gpt_oss_family,
+    &granitemoe_family,   &hunyuan_v1_moe_family, &kimi_k2_family,     &kimi_linear_family,
+    &llama_family,        &llama4_family,         &mimo_family,        &mimo_v2_flash_family,
+    &minimax_m2_family,   &minimax_m3_family,     &mistral_family,     &mixtral_family,
+    &nemotron_h_family,   &nemotron_nas_family,   &olmoe_family,       &phi3_family,
+    &qwen2_family,        &qwen2_moe_family,      &qwen3_family,       &qwen3_5_family,
+    &qwen3_5_moe_family,  &qwen3_moe_family,      &qwen3_next_family,  &qwen3_vl_family,
+    &qwen3_vl_moe_family};
 
 constexpr size_t most_config_bytes = 2 << 20;
 
@@ -57,6 +60,7 @@ void check_architecture(ConfigReader& config) {
 
 void finish(ConfigReader& config) {
   check_architecture(config);
+  config.only_empty("pruned_heads");
   for (std::string_view key : harmless_keys) config.ignore(key);
   for (std::string_view key : generation_keys) config.ignore(key);
   config.finish();
@@ -136,7 +140,8 @@ ModelSpec spec_from_config(const Json& document, const std::string& what) {
 
 ModelSpec load_spec(const std::filesystem::path& model) {
   const std::filesystem::path file = config_file_of(model);
-  ModelSpec spec = spec_from_config(read_json_file(file, most_config_bytes), file.string());
+  const Json document = read_json_file(file, most_config_bytes, {.allow_infinity = true});
+  ModelSpec spec = spec_from_config(document, file.string());
   if (std::filesystem::is_directory(model)) {
     merge_generation_config(model / "generation_config.json", spec);
     merge_modelopt(model / "hf_quant_config.json", spec);

@@ -12,37 +12,6 @@ constexpr IntRange expert_range{1, 16384};
 constexpr IntRange layer_range{1, 1024};
 constexpr int64_t most_experts_of_all_layers = 131072;
 
-// group_limited_greedy keeps the groups of the best experts (DeepSeek-V2), noaux_tc those whose two
-// best are best together, of scores with the correction added (DeepSeek-V3).
-RouterSpec read_routing(ConfigReader& config, const MoeFfn& moe, const RoutingDefaults& defaults) {
-  RouterSpec router;
-  router.score = config.one_of("scoring_func", defaults.scoring_func, {"softmax", "sigmoid"}) == 0
-                     ? RouterScore::softmax
-                     : RouterScore::sigmoid;
-  const size_t method = config.one_of("topk_method", defaults.topk_method,
-                                      {"greedy", "group_limited_greedy", "noaux_tc"});
-  router.correction = method == 2;
-  router.normalize = config.boolean_or("norm_topk_prob", defaults.normalize);
-  router.epsilon = 1e-20;
-  router.scale = config.number_or("routed_scaling_factor", defaults.scale, 1e-6, 1e6);
-  const int64_t groups = config.integer_or("n_group", 1, {1, moe.experts});
-  const int64_t kept = config.integer_or("topk_group", 1, {1, groups});
-  if (moe.experts % groups != 0) {
-    config.fail("n_group", fmt::format("{} groups of {} experts", groups, moe.experts));
-  }
-  if (method == 0 || groups == 1) return router;
-  router.groups = {.count = groups, .kept = kept, .by_best_two = method == 2};
-  const int64_t in_group = moe.experts / groups;
-  if (moe.top_k > kept * in_group) {
-    config.fail("topk_group", fmt::format("{} groups of {} experts, of which {} are to be chosen",
-                                          kept, in_group, moe.top_k));
-  }
-  if (router.groups.by_best_two && in_group < 2) {
-    config.fail("n_group", "groups of one expert have no two best");
-  }
-  return router;
-}
-
 }  // namespace
 
 void check_expert_count(const ConfigReader& config, std::string_view key, int64_t experts,
@@ -74,6 +43,37 @@ std::vector<bool> read_sparse_layers(ConfigReader& config, int64_t layers) {
                                               static_cast<size_t>(layer_range.most));
   for (int64_t i : dense) sparse[static_cast<size_t>(i)] = false;
   return sparse;
+}
+
+// group_limited_greedy keeps the groups of the best experts (DeepSeek-V2), noaux_tc those whose two
+// best are best together, of scores with the correction added (DeepSeek-V3).
+RouterSpec read_routing(ConfigReader& config, const MoeFfn& moe, const RoutingDefaults& defaults) {
+  RouterSpec router;
+  router.score = config.one_of("scoring_func", defaults.scoring_func, {"softmax", "sigmoid"}) == 0
+                     ? RouterScore::softmax
+                     : RouterScore::sigmoid;
+  const size_t method = config.one_of("topk_method", defaults.topk_method,
+                                      {"greedy", "group_limited_greedy", "noaux_tc"});
+  router.correction = method == 2;
+  router.normalize = config.boolean_or("norm_topk_prob", defaults.normalize);
+  router.epsilon = 1e-20;
+  router.scale = config.number_or("routed_scaling_factor", defaults.scale, 1e-6, 1e6);
+  const int64_t groups = config.integer_or("n_group", 1, {1, moe.experts});
+  const int64_t kept = config.integer_or("topk_group", 1, {1, groups});
+  if (moe.experts % groups != 0) {
+    config.fail("n_group", fmt::format("{} groups of {} experts", groups, moe.experts));
+  }
+  if (method == 0 || groups == 1) return router;
+  router.groups = {.count = groups, .kept = kept, .by_best_two = method == 2};
+  const int64_t in_group = moe.experts / groups;
+  if (moe.top_k > kept * in_group) {
+    config.fail("topk_group", fmt::format("{} groups of {} experts, of which {} are to be chosen",
+                                          kept, in_group, moe.top_k));
+  }
+  if (router.groups.by_best_two && in_group < 2) {
+    config.fail("n_group", "groups of one expert have no two best");
+  }
+  return router;
 }
 
 MoeFfn read_deepseek_moe(ConfigReader& config, int64_t layers, const RoutingDefaults& defaults) {

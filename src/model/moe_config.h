@@ -36,6 +36,8 @@ struct RoutingDefaults {
   double scale = 1.0;
 };
 MoeFfn read_deepseek_moe(ConfigReader& config, int64_t layers, const RoutingDefaults& defaults);
+// All of these but the shared experts. `moe`: its experts and top_k.
+RouterSpec read_routing(ConfigReader& config, const MoeFfn& moe, const RoutingDefaults& defaults);
 
 // first_k_dense_replace with moe_layer_freq: which layers are mixtures.
 std::vector<bool> read_deepseek_sparse_layers(ConfigReader& config, int64_t layers);

@@ -60,6 +60,16 @@ struct TemperatureTuning {
   bool operator==(const TemperatureTuning&) const = default;
 };
 
+// Which blocks of keys the queries of each kv head see: the top_k by their best key, q·k
+// (MiniMax-M3), and always the last one.
+struct BlockIndexerSpec {
+  int64_t heads = 0;
+  int64_t head_dim = 0;
+  int64_t block = 0;  // tokens
+  int64_t top_k = 0;  // blocks
+  bool operator==(const BlockIndexerSpec&) const = default;
+};
+
 // Grouped-query attention (Ainslie et al. 2023, arXiv:2305.13245); kv_heads = heads is multi-head,
 // kv_heads = 1 multi-query.
 struct GqaSpec {
@@ -82,6 +92,7 @@ struct GqaSpec {
   bool values_are_keys = false;  // v is k's projection, normalised without weights (Gemma 4)
   bool v_norm = false;           // v normalised over each head, without weights (Gemma 4)
   RopeSpec rope;
+  std::optional<BlockIndexerSpec> block_indexer = {};
   bool operator==(const GqaSpec&) const = default;
 };
 
@@ -105,23 +116,73 @@ struct MlaSpec {
   int64_t nope_dim = 0;  // of a head's q and k, not rotated
   int64_t rope_dim = 0;  // and rotated
   int64_t v_dim = 0;
-  bool bias = false;   // of the compressing projections and of o
-  double scale = 0.0;  // multiplies q·k
-  RopeSpec rope;       // dims = rope_dim
+  bool bias = false;         // of the compressing projections and of o
+  double scale = 0.0;        // multiplies q·k
+  bool output_gate = false;  // output times sigmoid of a projection as wide (Kimi K3)
+  RopeSpec rope;             // dims = rope_dim
   std::optional<IndexerSpec> indexer;
   bool operator==(const MlaSpec&) const = default;
+};
+
+// The gated delta rule (Yang et al. 2024, arXiv:2412.06464): each head keeps a state of key_dim by
+// value_dim, which decays, and into which each token writes what its key does not yet hold. q and k
+// are shared by heads / key_heads heads.
+struct DeltaNetSpec {
+  int64_t heads = 0;  // of v and of the state
+  int64_t key_heads = 0;
+  int64_t key_dim = 0;
+  int64_t value_dim = 0;
+  int64_t conv_width = 0;  // of the causal convolution of each channel of q, k and v
+  // Two matrices of this rank make a decay for each channel of k (Kimi Linear, arXiv:2510.26692);
+  // otherwise one matrix makes one for each head.
+  std::optional<int64_t> decay_rank;
+  std::optional<int64_t> gate_rank;  // of the output's gate; otherwise one matrix
+  bool operator==(const DeltaNetSpec&) const = default;
+};
+
+// Mamba-2 (Dao and Gu 2024, arXiv:2405.21060): each head keeps a state of state_dim by head_dim; B
+// and C are shared by heads / groups heads.
+struct Mamba2Spec {
+  int64_t heads = 0;
+  int64_t groups = 0;
+  int64_t head_dim = 0;
+  int64_t state_dim = 0;
+  int64_t conv_width = 0;
+  bool conv_bias = false;
+  bool operator==(const Mamba2Spec&) const = default;
+};
+
+// DeepSeek-V4: one head of keys that are values too; a query sees a window of them, and beside it
+// keys of which each stands for `ratio` tokens, all or the top ones by an indexer.
+struct CompressedSpec {
+  int64_t heads = 0;
+  int64_t head_dim = 0;
+  int64_t rope_dim = 0;
+  int64_t q_rank = 0;
+  int64_t o_groups = 0;  // the output's first matrix is one for each group of heads
+  int64_t o_rank = 0;    // outputs of each
+  int64_t window = 0;
+  int64_t ratio = 0;     // 0: no compressed keys
+  bool overlap = false;  // each compressed key is made of two neighbouring runs of tokens
+  std::optional<IndexerSpec> indexer;
+  RopeSpec rope;
+  bool operator==(const CompressedSpec&) const = default;
 };
 
 enum class Activation {
   silu,           // act(gate) * up
   gelu_tanh,      // the same with GELU's tanh approximation
   clamped_swish,  // gate, up clamped to a limit: gate * sigmoid(alpha gate) * (up + 1) (gpt-oss)
+  clamped_silu,   // gate, up clamped to a limit, then silu (DeepSeek-V4)
+  situ,           // alpha tanh(gate / alpha) * sigmoid(gate) * up, up bounded too (Kimi K3)
+  relu_squared,   // max(up, 0)^2, without a gate (Nemotron-H)
 };
 
 struct ActivationSpec {
   Activation kind = Activation::silu;
-  double alpha = 1.702;  // clamped_swish
-  double limit = 7.0;
+  double alpha = 1.702;  // clamped_swish, situ
+  double limit = 7.0;    // clamped_swish, clamped_silu, situ
+  bool has_gate() const { return kind != Activation::relu_squared; }
   bool operator==(const ActivationSpec&) const = default;
 };
 
@@ -153,6 +214,9 @@ struct RouterSpec {
   double epsilon = 0.0;       // added to that sum
   double scale = 1.0;         // of the weights
   bool scales_input = false;  // weights multiply the experts' inputs, not their outputs (Llama 4)
+  bool input_norm = false;    // reads the stream, normalised and scaled by weights (Gemma 4)
+  bool expert_scale = false;  // weights times one stored number of each expert (Gemma 4)
+  bool by_token = false;      // experts are looked up by the token's id (DeepSeek-V4)
   bool operator==(const RouterSpec&) const = default;
 };
 
@@ -160,6 +224,13 @@ struct SharedExpert {
   int64_t intermediate = 0;
   bool gated = false;  // its output times sigmoid of one more router row (Qwen2-MoE)
   bool operator==(const SharedExpert&) const = default;
+};
+
+// Experts that work in a narrower space, which one matrix leads into and another out of.
+struct LatentExperts {
+  int64_t width = 0;
+  bool norm = false;  // of the experts' sum, on the way out
+  bool operator==(const LatentExperts&) const = default;
 };
 
 struct MoeFfn {
@@ -170,29 +241,30 @@ struct MoeFfn {
   bool bias = false;  // of the experts' matrices
   RouterSpec router;
   std::optional<SharedExpert> shared;
+  std::optional<LatentExperts> latent = {};
+  // A dense part beside the experts; both have norms of their own before the sum's (Gemma 4).
+  std::optional<DenseFfn> beside = {};
   bool operator==(const MoeFfn&) const = default;
 };
 
-using AttentionSpec = std::variant<GqaSpec, MlaSpec>;
+// What mixes tokens. std::monostate: a layer that has none.
+using AttentionSpec =
+    std::variant<GqaSpec, MlaSpec, DeltaNetSpec, Mamba2Spec, CompressedSpec, std::monostate>;
 
-inline int64_t query_heads(const AttentionSpec& attention) {
-  return std::visit([](const auto& kind) { return kind.heads; }, attention);
-}
-// Heads that the cache consists of: ranks beyond them hold copies. A latent vector counts as one.
-inline int64_t kv_heads(const AttentionSpec& attention) {
-  const auto* gqa = std::get_if<GqaSpec>(&attention);
-  return gqa == nullptr ? 1 : gqa->kv_heads;
-}
-inline std::optional<int64_t> window_of(const AttentionSpec& attention) {
-  const auto* gqa = std::get_if<GqaSpec>(&attention);
-  return gqa == nullptr ? std::nullopt : gqa->window;
-}
+// 1 where there are none.
+int64_t query_heads(const AttentionSpec& attention);
+// Heads that the cache or state consists of: ranks beyond them hold copies. A latent vector counts
+// as one.
+int64_t kv_heads(const AttentionSpec& attention);
+std::optional<int64_t> window_of(const AttentionSpec& attention);
 
-using FfnSpec = std::variant<DenseFfn, MoeFfn>;
+// std::monostate: a layer that has none.
+using FfnSpec = std::variant<DenseFfn, MoeFfn, std::monostate>;
 
 struct LayerSpec {
   AttentionSpec attention;
   FfnSpec ffn;
+  bool output_scale = false;  // the stream after the layer times one stored number (Gemma 4)
   bool operator==(const LayerSpec&) const = default;
 };
 
@@ -206,6 +278,12 @@ struct ModelSpec {
   bool norms_after = false;     // the output of attention and of ffn is normalised too (Gemma)
   double embedding_scale = 1.0;
   double residual_scale = 1.0;  // of what attention and ffn add to the stream (Granite)
+  // Copies of the stream that each part reads and writes through small matrices (hyper-connections,
+  // arXiv:2409.19606).
+  int64_t streams = 1;
+  // Each part reads a weighted sum of the streams after each run of so many layers (Kimi K3); 0:
+  // no.
+  int64_t residual_block = 0;
   double logit_scale = 1.0;
   double logit_softcap = 0.0;  // logits = softcap * tanh(logits / softcap); 0: not
   bool tied_embeddings = false;

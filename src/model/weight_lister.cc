@@ -10,6 +10,12 @@ Weight& WeightLister::add(std::string_view name, Part part, Split split,
   return add_part(name, part, split, std::move(shape), std::move(tensor), {.row_stride = inputs});
 }
 
+Weight& WeightLister::add_f32(std::string_view name, Part part, std::vector<int64_t> shape) {
+  Weight& weight = add(name, part, Split::replicated, std::move(shape));
+  weight.dtype = DType::f32;
+  return weight;
+}
+
 Weight& WeightLister::add_part(std::string_view name, Part part, Split split,
                                std::vector<int64_t> shape, std::vector<int64_t> tensor,
                                WeightView view) {

@@ -24,6 +24,8 @@ class WeightLister {
 
   // A weight that is a tensor of its own. Vectors have one dimension.
   Weight& add(std::string_view name, Part part, Split split, std::vector<int64_t> shape);
+  // The same, kept in fp32 and whole on every rank.
+  Weight& add_f32(std::string_view name, Part part, std::vector<int64_t> shape);
   // A weight that is some of a tensor of shape `tensor`.
   Weight& add_part(std::string_view name, Part part, Split split, std::vector<int64_t> shape,
                    std::vector<int64_t> tensor, WeightView view);
@@ -42,6 +44,12 @@ class WeightLister {
 };
 
 void list_attention(WeightLister& lister, const ModelSpec& spec, const AttentionSpec& attention);
+// Each kind of it.
+void list_kind(WeightLister& lister, const ModelSpec& spec, const GqaSpec& gqa);
+void list_kind(WeightLister& lister, const ModelSpec& spec, const MlaSpec& mla);
+void list_kind(WeightLister& lister, const ModelSpec& spec, const DeltaNetSpec& delta);
+void list_kind(WeightLister& lister, const ModelSpec& spec, const Mamba2Spec& mamba);
+void list_kind(WeightLister& lister, const ModelSpec& spec, const CompressedSpec& compressed);
 void list_ffn(WeightLister& lister, const ModelSpec& spec, const FfnSpec& ffn);
 
 }  // namespace dure

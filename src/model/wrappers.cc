@@ -14,8 +14,19 @@ const std::vector<Wrapper>& table() {
        .body = "language_model.model.",
        .head = "language_model.lm_head.weight",
        .other_parts = {"vision_tower.", "multi_modal_projector."}},
+      {.name = "gemma4",
+       .text_types = {"gemma4_text"},
+       .body = "model.language_model.",
+       .head = "lm_head.weight",
+       .other_parts = {"model.vision_tower.", "model.embed_vision.", "model.audio_tower.",
+                       "model.embed_audio."}},
       {.name = "kimi_k25",
        .text_types = {"kimi_k2", "deepseek_v3"},
+       .body = "language_model.model.",
+       .head = "language_model.lm_head.weight",
+       .other_parts = {"vision_tower.", "mm_projector."}},
+      {.name = "kimi_k3",
+       .text_types = {"kimi_linear"},
        .body = "language_model.model.",
        .head = "language_model.lm_head.weight",
        .other_parts = {"vision_tower.", "mm_projector."}},
@@ -24,6 +35,17 @@ const std::vector<Wrapper>& table() {
        .body = "language_model.model.",
        .head = "language_model.lm_head.weight",
        .other_parts = {"vision_model.", "multi_modal_projector."}},
+      {.name = "qwen3_5",
+       .text_types = {"qwen3_5_text"},
+       .body = "model.language_model.",
+       .head = "lm_head.weight",
+       .other_parts = {"model.visual."}},
+      {.name = "qwen3_5_moe",
+       .text_types = {"qwen3_5_moe_text"},
+       .body = "model.language_model.",
+       .head = "lm_head.weight",
+       .other_parts = {"model.visual."},
+       .experts = ExpertStorage::stacked_out_in},
       {.name = "qwen3_vl",
        .text_types = {"qwen3_vl_text"},
        .body = "model.language_model.",
@@ -106,6 +128,7 @@ void read_wrapper_keys(ConfigReader& config) {
 void apply_wrapper(const Wrapper& wrapper, WeightNames& names) {
   names.body = wrapper.body;
   names.head = wrapper.head;
+  if (wrapper.experts) names.experts = *wrapper.experts;
   for (const std::string_view part : wrapper.other_parts) names.other_parts.emplace_back(part);
 }
 

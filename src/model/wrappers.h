@@ -2,6 +2,7 @@
 // keeps the language model's settings in `text_config`. Only the language model is read and run.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ struct Wrapper {
   std::string_view body;                      // WeightNames::body of the language model
   std::string_view head;                      // WeightNames::head
   std::vector<std::string_view> other_parts;  // WeightNames::other_parts
+  // Where the whole keeps experts in another way than the language model alone.
+  std::optional<ExpertStorage> experts = std::nullopt;
 };
 
 std::span<const Wrapper> wrappers();

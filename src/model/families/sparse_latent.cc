@@ -59,6 +59,15 @@ void read_deepseek_v32(ConfigReader& config, ModelSpec& spec) {
 void read_glm(ConfigReader& config, ModelSpec& spec) {
   read_deepseek(config, spec, {});
   check_layer_types(config, spec);
+  for (const std::string& type : config.texts_or_empty("layer_types", 1024)) {
+    if (type != "deepseek_sparse_attention") {
+      config.fail("layer_types", fmt::format("\"{:.60}\" is not supported", type),
+                  "supported: deepseek_sparse_attention");
+    }
+  }
+  if (const auto* moe = std::get_if<MoeFfn>(&spec.layers.back().ffn)) {
+    config.only_integer("num_experts", moe->experts);
+  }
   config.ignore("index_share_for_mtp_iteration");  // drafting layers are not run
   add_indexers(config, spec, reusing_layers(config, static_cast<int64_t>(spec.layers.size())));
 }

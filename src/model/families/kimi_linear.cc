@@ -1,0 +1,129 @@
+// Kimi Linear (arXiv:2510.26692) and the text part of Kimi K3: three layers of delta nets with a
+// decay of each channel, then one of latent attention without positions; DeepSeek-V3's mixtures.
+#include <fmt/format.h>
+
+#include "model/decoder_config.h"
+#include "model/families/family.h"
+#include "model/latent_config.h"
+#include "model/moe_config.h"
+
+namespace dure {
+namespace {
+
+// linear_attn_config: the delta net, and layers by number from 1 on.
+struct Mixers {
+  DeltaNetSpec delta;
+  std::vector<bool> attends;
+};
+
+Mixers read_linear(ConfigReader& config, int64_t layers) {
+  std::optional<ConfigReader> linear = config.object("linear_attn_config");
+  if (!linear) config.fail("linear_attn_config", "missing");
+  Mixers mixers;
+  DeltaNetSpec& delta = mixers.delta;
+  delta.heads = read_head_count(*linear, "num_heads");
+  delta.key_heads = delta.heads;
+  delta.key_dim = read_head_dim(*linear, "head_dim");
+  delta.value_dim = delta.key_dim;
+  delta.conv_width = linear->integer_or("short_conv_kernel_size", 4, {1, 64});
+  delta.decay_rank = delta.key_dim;
+  if (!linear->boolean_or("use_full_rank_gate", false)) delta.gate_rank = delta.value_dim;
+  linear->number_or("gate_lower_bound", -5.0, -1e6, 0.0);  // of the decay, not run yet
+
+  mixers.attends.resize(static_cast<size_t>(layers));
+  const auto full = linear->integers_or_empty("full_attn_layers", {1, layers}, 1024);
+  const auto recurrent = linear->integers_or_empty("kda_layers", {1, layers}, 1024);
+  for (const int64_t i : full) mixers.attends[static_cast<size_t>(i - 1)] = true;
+  for (const int64_t i : recurrent) {
+    if (mixers.attends[static_cast<size_t>(i - 1)]) {
+      linear->fail("kda_layers", fmt::format("layer {} is in full_attn_layers too", i));
+    }
+  }
+  if (static_cast<int64_t>(full.size() + recurrent.size()) != layers) {
+    linear->fail("kda_layers", fmt::format("{} layers there and {} in full_attn_layers, of {}",
+                                           recurrent.size(), full.size(), layers));
+  }
+  linear->finish();
+  return mixers;
+}
+
+MlaSpec read_still_attention(ConfigReader& config, const ModelSpec& spec, int64_t layers) {
+  config.only_flag("mla_use_nope", true);
+  MlaSpec mla = read_latent_attention(config, spec, {}, layers);
+  mla.rope.kind = RopeKind::none;
+  mla.output_gate = config.boolean_or("mla_use_output_gate", false);
+  return mla;
+}
+
+// The keys of DeepSeek's mixtures under other names.
+MoeFfn read_mixture(ConfigReader& config, int64_t layers, const ActivationSpec& activation) {
+  MoeFfn moe;
+  read_expert_count(config, layers, {.top_k = "num_experts_per_token"}, moe);
+  moe.intermediate = read_width(config, "moe_intermediate_size");
+  moe.activation = activation;
+  config.only_text("moe_router_activation_func", "sigmoid");
+  config.only_text("topk_method", "noaux_tc");
+  config.only_integer("num_expert_group", 1);
+  config.only_integer("topk_group", 1);
+  config.ignore("use_grouped_topk");  // of one group
+  moe.router = {.score = RouterScore::sigmoid,
+                .correction = true,
+                .normalize = config.boolean_or("moe_renormalize", true),
+                .epsilon = 1e-20,
+                .scale = config.number_or("routed_scaling_factor", 1.0, 1e-6, 1e6)};
+  const int64_t shared = config.integer_or("num_shared_experts", 0, {0, 1024});
+  if (shared > 0) moe.shared = SharedExpert{.intermediate = shared * moe.intermediate};
+  if (config.has("routed_expert_hidden_size")) {
+    moe.latent = LatentExperts{.width = read_width(config, "routed_expert_hidden_size"),
+                               .norm = config.boolean_or("latent_moe_use_norm", false)};
+  }
+  return moe;
+}
+
+ActivationSpec read_situ_or_silu(ConfigReader& config) {
+  const bool situ = config.text_or("hidden_act", "silu") == "situ";
+  const double alpha = config.number_or("activation_situ_beta", 4.0, 1e-6, 1e6);
+  const double limit = config.number_or("activation_situ_linear_beta", 25.0, 1e-6, 1e6);
+  if (!situ) return read_activation(config);
+  return {.kind = Activation::situ, .alpha = alpha, .limit = limit};
+}
+
+void read(ConfigReader& config, ModelSpec& spec) {
+  const bool older = !config.has("max_position_embeddings");
+  read_sizes(
+      config, spec,
+      {.norm_eps = 1e-5, .context_key = older ? "model_max_length" : "max_position_embeddings"});
+  config.ignore("model_max_length");
+  const int64_t layers = read_layer_count(config);
+  const Mixers mixers = read_linear(config, layers);
+  const MlaSpec mla = read_still_attention(config, spec, layers);
+  const ActivationSpec activation = read_situ_or_silu(config);
+  const MoeFfn moe = read_mixture(config, layers, activation);
+  const DenseFfn dense{.intermediate = read_width(config, "intermediate_size"),
+                       .activation = activation};
+  spec.residual_block = config.integer_or("attn_res_block_size", 0, {0, layers});
+
+  spec.names = {.delta_net = "self_attn",
+                .delta_storage = DeltaStorage::separate,
+                .moe_block = "block_sparse_moe",
+                .shared = "shared_experts",
+                .gate_proj = "w1",
+                .up_proj = "w3",
+                .down_proj = "w2",
+                .latent_in = "routed_expert_down_proj",
+                .latent_out = "routed_expert_up_proj"};
+  spec.draft_layers = read_draft_layers(config);
+  spec.planned_only = "delta nets with a decay of each channel are not run yet";
+  const std::vector<bool> sparse = read_deepseek_sparse_layers(config, layers);
+  std::vector<AttentionSpec> attention;
+  for (const bool attends : mixers.attends) {
+    attention.push_back(attends ? AttentionSpec{mla} : AttentionSpec{mixers.delta});
+  }
+  spec.layers = mix_layers(attention, sparse, dense, moe);
+}
+
+}  // namespace
+
+const Family kimi_linear_family{"kimi_linear", read};
+
+}  // namespace dure
