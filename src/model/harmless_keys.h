@@ -14,6 +14,7 @@ constexpr std::string_view harmless_keys[] = {
     "add_cross_attention",
     "attention_dropout",
     "auto_map",
+    "cache_implementation",
     "bos_token_id",
     "chunk_size_feed_forward",
     "classifier_dropout",

@@ -31,6 +31,8 @@ void read(ConfigReader& config, ModelSpec& spec) {
   attention.rope.interleaved = true;
   config.only_flag("use_bias", false);
   config.only_flag("attention_bias", false);
+  config.only_flag("use_rmsnorm", true);
+  config.only_flag("is_quantized", false);
 
   MoeFfn moe = read_moe(config, layers, {.experts = "moe_num_experts", .top_k = "moe_k"});
   config.only_text("moe_gate", "topk");

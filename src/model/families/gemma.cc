@@ -18,8 +18,7 @@ DenseFfn read_body(ConfigReader& config, ModelSpec& spec, const DecoderDefaults&
   spec.names.after_attention_norm = "post_attention_layernorm";
   spec.names.ffn_norm = "pre_feedforward_layernorm";
   spec.names.after_ffn_norm = "post_feedforward_layernorm";
-  config.ignore("hidden_act");            // hidden_activation is what counts
-  config.ignore("cache_implementation");  // of another engine
+  config.ignore("hidden_act");  // hidden_activation is what counts
   return {.intermediate = read_width_or(config, "intermediate_size", defaults.intermediate),
           .activation = read_activation(config, "hidden_activation", "gelu_pytorch_tanh")};
 }
@@ -41,7 +40,9 @@ double read_softcap(ConfigReader& config, std::string_view key, double otherwise
 }
 
 int64_t read_window_or(ConfigReader& config, int64_t otherwise) {
-  return config.integer_or("sliding_window", otherwise, {1, int64_t{1} << 30});
+  const int64_t window = config.integer_or("sliding_window", otherwise, {1, int64_t{1} << 30});
+  config.only_integer("sliding_window_size", window);  // the same, under an older name
+  return window;
 }
 
 void read_gemma2(ConfigReader& config, ModelSpec& spec) {
