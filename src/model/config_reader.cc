@@ -62,7 +62,10 @@ bool ConfigReader::mentions(std::string_view key) const {
 }
 
 int64_t ConfigReader::integer(std::string_view key, IntRange range) {
-  const Json& value = need(key);
+  return integer_of(key, need(key), range);
+}
+
+int64_t ConfigReader::integer_of(std::string_view key, const Json& value, IntRange range) const {
   // 4096.0 is an integer to the tools that write these files.
   const bool whole = value.is_number_integer() ||
                      (value.is_number_float() && std::abs(value.get<double>()) < 1e15 &&
@@ -136,11 +139,7 @@ std::vector<int64_t> ConfigReader::integer_or_list(std::string_view key, IntRang
     fail(key, fmt::format("{} entries, more than {}", value->size(), most_entries));
   }
   std::vector<int64_t> numbers;
-  for (const Json& entry : *value) {
-    const Json wrapped = Json::object({{"entry", entry}});
-    ConfigReader reader(wrapped, what_, prefix_.empty() ? std::string(key) : prefix_);
-    numbers.push_back(reader.integer("entry", range));
-  }
+  for (const Json& entry : *value) numbers.push_back(integer_of(key, entry, range));
   return numbers;
 }
 

@@ -71,6 +71,7 @@ class ConfigReader {
  private:
   const Json* find(std::string_view key);
   const Json& need(std::string_view key);
+  int64_t integer_of(std::string_view key, const Json& value, IntRange range) const;
 
   const Json& object_;
   std::string what_;
