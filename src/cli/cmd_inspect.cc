@@ -16,6 +16,7 @@
 #include "cli/model_argument.h"
 #include "cli/table.h"
 #include "cost/memory.h"
+#include "cost/shard.h"
 #include "model/checkpoint.h"
 #include "model/load_spec.h"
 
@@ -69,7 +70,8 @@ std::string_view to_string(Split split) {
 void gather(Facts& facts, const std::string& model) {
   facts.spec = load_spec(model);
   facts.active = active_parameters(facts.spec);
-  facts.from_files = facts.spec.quantization.empty() && has_weights(model);
+  const bool runs = facts.spec.quantization.empty() && facts.spec.planned_only.empty();
+  facts.from_files = runs && has_weights(model);
   facts.weights = facts.from_files ? bind_inventory(facts.spec, *CheckpointReader::open(model))
                                    : inventory(facts.spec);
   for (const Weight& weight : facts.weights) {
@@ -101,8 +103,19 @@ int64_t windowed_layers(const ModelSpec& spec) {
 // Of a head's q and k.
 int64_t head_dim(const AttentionSpec& attention) {
   if (const auto* gqa = std::get_if<GqaSpec>(&attention)) return gqa->head_dim;
-  const auto& mla = std::get<MlaSpec>(attention);
-  return mla.nope_dim + mla.rope_dim;
+  if (const auto* mla = std::get_if<MlaSpec>(&attention)) return mla->nope_dim + mla->rope_dim;
+  if (const auto* compressed = std::get_if<CompressedSpec>(&attention)) return compressed->head_dim;
+  if (const auto* delta = std::get_if<DeltaNetSpec>(&attention)) return delta->key_dim;
+  if (const auto* mamba = std::get_if<Mamba2Spec>(&attention)) return mamba->state_dim;
+  return 0;
+}
+
+// Of the first layer that attends; where none does, of the first.
+const AttentionSpec& first_attention(const ModelSpec& spec) {
+  for (const LayerSpec& layer : spec.layers) {
+    if (cached_elements(layer.attention, 1, 0) > 0) return layer.attention;
+  }
+  return spec.layers[0].attention;
 }
 
 std::string describe(const GqaSpec& gqa) {
@@ -115,9 +128,38 @@ std::string describe(const MlaSpec& mla) {
                      mla.rope_dim);
 }
 
+std::string describe(const DeltaNetSpec& delta) {
+  return fmt::format("delta nets of {} heads, states of {} by {}", delta.heads, delta.key_dim,
+                     delta.value_dim);
+}
+
+std::string describe(const Mamba2Spec& mamba) {
+  return fmt::format("Mamba-2 of {} heads, states of {} by {}", mamba.heads, mamba.state_dim,
+                     mamba.head_dim);
+}
+
+std::string describe(const CompressedSpec& compressed) {
+  return fmt::format("{} query heads over windows of {} and compressed keys of {}",
+                     compressed.heads, compressed.window, compressed.head_dim);
+}
+
+std::string describe(std::monostate) {
+  return "none";
+}
+
+// How many layers keep a state instead of a cache.
+int64_t recurrent_layers(const ModelSpec& spec) {
+  int64_t count = 0;
+  for (const LayerSpec& layer : spec.layers) {
+    const bool delta = std::holds_alternative<DeltaNetSpec>(layer.attention);
+    count += delta || std::holds_alternative<Mamba2Spec>(layer.attention) ? 1 : 0;
+  }
+  return count;
+}
+
 Json to_json(const Facts& facts, bool list_weights) {
   const ModelSpec& spec = facts.spec;
-  const AttentionSpec& attention = spec.layers[0].attention;
+  const AttentionSpec& attention = first_attention(spec);
   Json json = {
       {"family", spec.family},
       {"layers", spec.layers.size()},
@@ -128,6 +170,7 @@ Json to_json(const Facts& facts, bool list_weights) {
       {"head_dim", head_dim(attention)},
       {"latent_attention", std::holds_alternative<MlaSpec>(attention)},
       {"windowed_layers", windowed_layers(spec)},
+      {"recurrent_layers", recurrent_layers(spec)},
       {"total_params", facts.total},
       {"active_params", facts.active},
       {"moe_layers", facts.moe_layers},
@@ -136,6 +179,7 @@ Json to_json(const Facts& facts, bool list_weights) {
       {"sparsity_multiplier", sparsity_multiplier(facts)},
       {"dtype_mix", facts.dtypes},
       {"quantization", spec.quantization},
+      {"planned_only", spec.planned_only},
       {"weight_bytes", facts.weight_bytes},
       {"kv_bytes_per_token", kv_bytes_per_token(spec, DType::bf16)},
       {"context", spec.context},
@@ -162,10 +206,13 @@ void print_facts(const Facts& facts) {
   Table table({{"", Table::Align::left}, {"", Table::Align::left}});
   table.add({"family", spec.family});
   table.add({"layers", fmt::format("{} of width {}", spec.layers.size(), spec.hidden)});
-  table.add({"attention", std::visit([](const auto& kind) { return describe(kind); },
-                                     spec.layers[0].attention)});
+  table.add({"attention",
+             std::visit([](const auto& kind) { return describe(kind); }, first_attention(spec))});
   if (windowed_layers(spec) > 0) {
     table.add({"windowed", fmt::format("{} layers", windowed_layers(spec))});
+  }
+  if (recurrent_layers(spec) > 0) {
+    table.add({"recurrent", fmt::format("{} layers", recurrent_layers(spec))});
   }
   table.add({"total parameters", format_count(facts.total)});
   table.add({"active parameters", format_count(facts.active)});
@@ -182,6 +229,7 @@ void print_facts(const Facts& facts) {
   table.add({"types",
              fmt::format("{} ({})", fmt::join(mix, ", "),
                          facts.from_files ? "as the files hold them" : "as config.json states")});
+  if (!spec.planned_only.empty()) table.add({"planned only", spec.planned_only});
   if (!spec.quantization.empty()) {
     table.add({"quantization", spec.quantization + ": planned only, counted unquantized here"});
   }

@@ -23,6 +23,8 @@ RankMemory run_memory(const ModelSpec& spec, const Layout& layout, const RankSha
   return memory;
 }
 
+bool is_retyped(const Weight& weight);
+
 // Parts that quantized releases keep in their first type.
 bool is_retyped(const Resident& resident) {
   switch (resident.slot) {
@@ -33,6 +35,8 @@ bool is_retyped(const Resident& resident) {
     case Slot::index_k:
     case Slot::index_weights:
       return false;
+    case Slot::planned_only:
+      return is_retyped(*resident.pieces[0].weight);
     default:
       return resident.form == Form::packed;
   }
@@ -49,6 +53,12 @@ bool is_retyped(const Weight& weight) {
     case Part::index_k:
     case Part::index_weights:
     case Part::expert_down_bias:
+    case Part::expert_table:
+    case Part::stream_mix:
+    case Part::compressor:
+    case Part::state_conv_q:
+    case Part::state_conv_k:
+    case Part::state_conv_v:
       return false;
     default:
       return true;

@@ -57,6 +57,7 @@ enum class Slot {
   shared_gate_up,
   shared_down,
   shared_router,
+  planned_only,  // one weight of a kind that is not run yet
 };
 
 enum class Form {

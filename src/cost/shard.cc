@@ -42,9 +42,20 @@ int64_t widest_cut(const LayerSpec& layer) {
   if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
     return std::max(widest, dense->intermediate);
   }
-  const auto& moe = std::get<MoeFfn>(layer.ffn);
-  if (moe.shared) widest = std::max(widest, moe.shared->intermediate);
-  return std::max(widest, moe.experts * moe.intermediate);
+  const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+  if (moe == nullptr) return widest;
+  if (moe->shared) widest = std::max(widest, moe->shared->intermediate);
+  return std::max(widest, moe->experts * moe->intermediate);
+}
+
+// Query heads in runs that share a kv head.
+HeadShare grouped(int64_t heads, int64_t kv_heads, int tp_size, int tp_index) {
+  HeadShare share;
+  share.q = cut_by_floor(heads, tp_size, tp_index);
+  if (share.q.size() == 0) return share;
+  const int64_t group = heads / kv_heads;  // query heads per kv head
+  share.kv = {share.q.begin / group, (share.q.end - 1) / group + 1};
+  return share;
 }
 
 }  // namespace
@@ -62,16 +73,27 @@ RankShare share_of(const ModelSpec& spec, const Layout& layout, int rank) {
 }
 
 HeadShare heads_of(const GqaSpec& attention, int tp_size, int tp_index) {
-  HeadShare share;
-  share.q = cut_by_floor(attention.heads, tp_size, tp_index);
-  if (share.q.size() == 0) return share;
-  const int64_t group = attention.heads / attention.kv_heads;  // query heads per kv head
-  share.kv = {share.q.begin / group, (share.q.end - 1) / group + 1};
-  return share;
+  return grouped(attention.heads, attention.kv_heads, tp_size, tp_index);
 }
 
 HeadShare heads_of(const MlaSpec& attention, int tp_size, int tp_index) {
   return {cut_by_floor(attention.heads, tp_size, tp_index), {}};
+}
+
+HeadShare heads_of(const DeltaNetSpec& delta, int tp_size, int tp_index) {
+  return grouped(delta.heads, delta.key_heads, tp_size, tp_index);
+}
+
+HeadShare heads_of(const Mamba2Spec& mamba, int tp_size, int tp_index) {
+  return grouped(mamba.heads, mamba.groups, tp_size, tp_index);
+}
+
+HeadShare heads_of(const CompressedSpec& attention, int tp_size, int tp_index) {
+  return {cut_by_floor(attention.heads, tp_size, tp_index), {}};
+}
+
+HeadShare heads_of(std::monostate, int, int) {
+  return {};
 }
 
 HeadShare heads_of(const AttentionSpec& attention, int tp_size, int tp_index) {
@@ -81,16 +103,38 @@ HeadShare heads_of(const AttentionSpec& attention, int tp_size, int tp_index) {
 int64_t cached_elements(const AttentionSpec& attention, int tp_size, int tp_index) {
   const HeadShare heads = heads_of(attention, tp_size, tp_index);
   if (const auto* gqa = std::get_if<GqaSpec>(&attention)) {
-    return heads.kv.size() * (gqa->head_dim + gqa->v_head_dim);
+    const int64_t index = gqa->block_indexer ? gqa->block_indexer->head_dim : 0;
+    return heads.kv.size() * (gqa->head_dim + gqa->v_head_dim) + index;
   }
-  const auto& mla = std::get<MlaSpec>(attention);
   if (heads.q.size() == 0) return 0;
-  const bool own_index = mla.indexer && !mla.indexer->reuse;
-  return mla.kv_rank + mla.rope_dim + (own_index ? mla.indexer->head_dim : 0);
+  if (const auto* mla = std::get_if<MlaSpec>(&attention)) {
+    const bool own_index = mla->indexer && !mla->indexer->reuse;
+    return mla->kv_rank + mla->rope_dim + (own_index ? mla->indexer->head_dim : 0);
+  }
+  const auto* compressed = std::get_if<CompressedSpec>(&attention);
+  if (compressed == nullptr || compressed->ratio == 0) return 0;
+  const int64_t key =
+      compressed->head_dim + (compressed->indexer ? compressed->indexer->head_dim : 0);
+  return (key + compressed->ratio - 1) / compressed->ratio;
 }
 
-// Neither kind of attention carries more from token to token than its cache.
-int64_t state_floats(const AttentionSpec&, int, int) {
+int64_t state_floats(const AttentionSpec& attention, int tp_size, int tp_index) {
+  const HeadShare heads = heads_of(attention, tp_size, tp_index);
+  // States, and the inputs that the convolutions look back to.
+  if (const auto* delta = std::get_if<DeltaNetSpec>(&attention)) {
+    const int64_t channels =
+        2 * heads.kv.size() * delta->key_dim + heads.q.size() * delta->value_dim;
+    return heads.q.size() * delta->key_dim * delta->value_dim + channels * (delta->conv_width - 1);
+  }
+  if (const auto* mamba = std::get_if<Mamba2Spec>(&attention)) {
+    const int64_t channels =
+        2 * heads.kv.size() * mamba->state_dim + heads.q.size() * mamba->head_dim;
+    return heads.q.size() * mamba->state_dim * mamba->head_dim + channels * (mamba->conv_width - 1);
+  }
+  // The keys of the window.
+  if (const auto* compressed = std::get_if<CompressedSpec>(&attention)) {
+    return heads.q.size() == 0 ? 0 : compressed->window * compressed->head_dim;
+  }
   return 0;
 }
 

@@ -38,6 +38,10 @@ struct HeadShare {
 };
 HeadShare heads_of(const GqaSpec& attention, int tp_size, int tp_index);
 HeadShare heads_of(const MlaSpec& attention, int tp_size, int tp_index);
+HeadShare heads_of(const DeltaNetSpec& delta, int tp_size, int tp_index);
+HeadShare heads_of(const Mamba2Spec& mamba, int tp_size, int tp_index);
+HeadShare heads_of(const CompressedSpec& attention, int tp_size, int tp_index);
+HeadShare heads_of(std::monostate none, int tp_size, int tp_index);
 HeadShare heads_of(const AttentionSpec& attention, int tp_size, int tp_index);
 
 // Elements that a tp rank caches for each token of a layer.

@@ -38,6 +38,27 @@ void widen_for(Widths& widths, const MlaSpec& mla, const HeadShare& heads) {
   widen(widths.latent, latent_widths(mla, heads.q.size()).total());
 }
 
+// Of kinds that are planned only: what their projections make.
+void widen_for(Widths& widths, const DeltaNetSpec& delta, const HeadShare& heads) {
+  const int64_t values = heads.q.size() * delta.value_dim;
+  widen(widths.qkv, 2 * heads.kv.size() * delta.key_dim + 2 * values + 2 * heads.q.size());
+  widen(widths.attended, values);
+}
+
+void widen_for(Widths& widths, const Mamba2Spec& mamba, const HeadShare& heads) {
+  const int64_t inner = heads.q.size() * mamba.head_dim;
+  widen(widths.qkv, 2 * heads.kv.size() * mamba.state_dim + 2 * inner + heads.q.size());
+  widen(widths.attended, inner);
+}
+
+void widen_for(Widths& widths, const CompressedSpec& compressed, const HeadShare& heads) {
+  const int64_t width = heads.q.size() * compressed.head_dim;
+  widen(widths.qkv, compressed.q_rank + width + compressed.head_dim);
+  widen(widths.attended, width);
+}
+
+void widen_for(Widths&, std::monostate, const HeadShare&) {}
+
 Widths widths_of(const ModelSpec& spec, const Layout& layout, const RankShare& share) {
   Widths widths;
   const auto cut = [](int64_t n, int parts, int index) {
@@ -49,9 +70,10 @@ Widths widths_of(const ModelSpec& spec, const Layout& layout, const RankShare& s
     std::visit([&](const auto& kind) { widen_for(widths, kind, heads); }, layer.attention);
     if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
       widen(widths.ffn, cut(dense->intermediate, layout.tp, share.place.tp));
-    } else {
-      const auto& moe = std::get<MoeFfn>(layer.ffn);
+    } else if (const auto* mixture = std::get_if<MoeFfn>(&layer.ffn)) {
+      const MoeFfn& moe = *mixture;
       widen(widths.experts, moe.experts);
+      if (moe.beside) widen(widths.ffn, cut(moe.beside->intermediate, layout.tp, share.place.tp));
       widen(widths.top_k, moe.top_k);
       widen(widths.local_slots,
             std::min(moe.top_k, experts_of(moe, layout, share.place.ep).size()));

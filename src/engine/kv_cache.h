@@ -26,6 +26,11 @@ class KvCache {
   int64_t page_tokens_;
   LayerCache make(const GqaSpec& gqa, const Layout& layout, int tp, DType dtype);
   LayerCache make(const MlaSpec& mla, const Layout& layout, int tp, DType dtype);
+  // Kinds that are not run yet, of which bind_inventory lets no model through.
+  template <typename Kind>
+  LayerCache make(const Kind&, const Layout&, int, DType) {
+    return {};
+  }
   std::byte* take(int64_t page_elements, DType dtype);  // of all pages
 
   std::vector<AlignedBuffer> buffers_;
