@@ -25,11 +25,39 @@ ModelSpec spec_of(const std::string& path) {
 
 constexpr int64_t gib = int64_t{1} << 30;
 
+// 30 of 40 layers keep a state of 128 by 128 for each of 32 heads, and three inputs of 8192
+// channels; the others cache two heads of 256.
+TEST(Memory, CountsTheStatesOfRecurrentLayers) {
+  const ModelSpec spec = spec_of("configs/released/Qwen--Qwen3.5-35B-A3B.json");
+  const RankShare share = share_of(spec, {}, 0);
+  EXPECT_EQ(state_bytes(spec, {}, share), 30 * 4 * (32 * 128 * 128 + 3 * 8192));
+  EXPECT_EQ(kv_bytes_per_token(spec, DType::bf16), 10 * 2 * 2 * 256 * 2);
+}
+
+// Each compressed key of 512 stands for 4 tokens, with an index key of 128, or for 128.
+TEST(Memory, CountsCompressedKeysByTheTokensTheyStandFor) {
+  const ModelSpec spec = spec_of("configs/released/deepseek-ai--DeepSeek-V4-Pro.json");
+  const int64_t bytes = kv_bytes_per_token(spec, DType::bf16);
+  EXPECT_EQ(bytes, 30 * 2 * (640 / 4) + 31 * 2 * (512 / 128));
+  EXPECT_LE(6 * bytes, 61 * 2048);
+}
+
 TEST(Memory, TheFastCountIsTheLoadersListToTheByte) {
-  const char* const goldens[] = {"llama",     "llama-untied",   "llama-bias-f16", "mistral",
-                                 "qwen2-moe", "qwen3-yarn-f32", "qwen3-moe",      "olmoe"};
-  for (const char* name : goldens) {
-    const ModelSpec spec = spec_of(std::string("models/") + name);
+  const char* const models[] = {"models/llama",
+                                "models/llama-untied",
+                                "models/llama-bias-f16",
+                                "models/mistral",
+                                "models/qwen2-moe",
+                                "models/qwen3-yarn-f32",
+                                "models/qwen3-moe",
+                                "models/olmoe",
+                                "configs/families/qwen3-next.json",
+                                "configs/families/kimi-linear.json",
+                                "configs/families/nemotron-h.json",
+                                "configs/families/gemma4-moe-text.json",
+                                "configs/families/deepseek-v4.json"};
+  for (const char* name : models) {
+    const ModelSpec spec = spec_of(name);
     const std::vector<Weight> weights = inventory(spec);
     const MemoryModel model(spec);
     for (const Layout& layout : {Layout{1, 1, 1, 1}, Layout{2, 2, 1, 2}, Layout{3, 1, 2, 2},

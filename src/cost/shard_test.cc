@@ -50,11 +50,12 @@ int owner_of_head(int64_t head, int64_t heads, int tp) {
 }
 
 // How many tensor-parallel ranks need kv head `kv`: told from the query heads alone.
-int ranks_that_need(int64_t kv, const GqaSpec& attention, int tp) {
+int ranks_that_need(int64_t kv, const AttentionSpec& attention, int tp) {
   std::set<int> ranks;
-  const int64_t group = attention.heads / attention.kv_heads;
+  const int64_t heads = query_heads(attention);
+  const int64_t group = heads / kv_heads(attention);
   for (int64_t q = kv * group; q < (kv + 1) * group; ++q) {
-    ranks.insert(owner_of_head(q, attention.heads, tp));
+    ranks.insert(owner_of_head(q, heads, tp));
   }
   return static_cast<int>(ranks.size());
 }
@@ -67,11 +68,42 @@ int expected_holders(const Weight& weight, const ModelSpec& spec, const Layout& 
   if (weight.split == Split::replicated) return stages * layout.stage_ranks();
   if (weight.expert >= 0) return 1;
   if (weight.split == Split::kv_heads) {
-    const auto& attention =
-        std::get<GqaSpec>(spec.layers[static_cast<size_t>(weight.layer)].attention);
-    return layout.dp * ranks_that_need(output / attention.head_dim, attention, layout.tp);
+    const AttentionSpec& attention = spec.layers[static_cast<size_t>(weight.layer)].attention;
+    const int64_t rows = weight.shape[0] / kv_heads(attention);
+    return layout.dp * ranks_that_need(output / rows, attention, layout.tp);
   }
   return stages * layout.dp;
+}
+
+void expect_holders(const std::string& name, const ModelSpec& spec,
+                    const std::vector<Weight>& weights, const Layout& layout) {
+  for (const Weight& weight : weights) {
+    const int64_t inputs = weight.is_matrix() ? weight.shape[1] : 1;
+    // A slice cuts outputs or inputs, never both, so two counts say all.
+    std::vector<int> by_output(static_cast<size_t>(weight.shape[0]));
+    std::vector<int> by_input(static_cast<size_t>(inputs));
+    for (int rank = 0; rank < layout.world(); ++rank) {
+      const auto slice = slice_of(weight, spec, layout, share_of(spec, layout, rank));
+      if (!slice) continue;
+      if (slice->inputs.size() == inputs) {
+        for (int64_t i = slice->outputs.begin; i < slice->outputs.end; ++i) {
+          ++by_output[static_cast<size_t>(i)];
+        }
+      } else {
+        ASSERT_EQ(slice->outputs.size(), weight.shape[0]) << weight.name;
+        for (int64_t i = slice->inputs.begin; i < slice->inputs.end; ++i) {
+          ++by_input[static_cast<size_t>(i)];
+        }
+      }
+    }
+    for (int64_t i = 0; i < weight.shape[0]; ++i) {
+      for (int64_t j = 0; j < (i == 0 ? inputs : 1); ++j) {
+        ASSERT_EQ(by_output[static_cast<size_t>(i)] + by_input[static_cast<size_t>(j)],
+                  expected_holders(weight, spec, layout, i))
+            << name << ' ' << weight.name << ' ' << to_string(layout);
+      }
+    }
+  }
 }
 
 TEST(Shard, EveryElementIsHeldByAsManyRanksAsItsSplitSays) {
@@ -81,36 +113,24 @@ TEST(Shard, EveryElementIsHeldByAsManyRanksAsItsSplitSays) {
     const std::vector<Weight> weights = inventory(spec);
     for (const Layout& layout : layouts_of(spec)) {
       ++checked;
-      for (const Weight& weight : weights) {
-        const int64_t inputs = weight.is_matrix() ? weight.shape[1] : 1;
-        // A slice cuts outputs or inputs, never both, so two counts say all.
-        std::vector<int> by_output(static_cast<size_t>(weight.shape[0]));
-        std::vector<int> by_input(static_cast<size_t>(inputs));
-        for (int rank = 0; rank < layout.world(); ++rank) {
-          const auto slice = slice_of(weight, spec, layout, share_of(spec, layout, rank));
-          if (!slice) continue;
-          if (slice->inputs.size() == inputs) {
-            for (int64_t i = slice->outputs.begin; i < slice->outputs.end; ++i) {
-              ++by_output[static_cast<size_t>(i)];
-            }
-          } else {
-            ASSERT_EQ(slice->outputs.size(), weight.shape[0]) << weight.name;
-            for (int64_t i = slice->inputs.begin; i < slice->inputs.end; ++i) {
-              ++by_input[static_cast<size_t>(i)];
-            }
-          }
-        }
-        for (int64_t i = 0; i < weight.shape[0]; ++i) {
-          for (int64_t j = 0; j < (i == 0 ? inputs : 1); ++j) {
-            ASSERT_EQ(by_output[static_cast<size_t>(i)] + by_input[static_cast<size_t>(j)],
-                      expected_holders(weight, spec, layout, i))
-                << name << ' ' << weight.name << ' ' << to_string(layout);
-          }
-        }
-      }
+      expect_holders(name, spec, weights, layout);
     }
   }
   EXPECT_GT(checked, 300);
+}
+
+// Kinds that are planned only split as the others do.
+TEST(Shard, EveryElementOfPlannedKindsIsHeldByAsManyRanksAsItsSplitSays) {
+  for (const char* name : {"qwen3-next", "qwen3-5-moe-text", "kimi-linear", "nemotron-h",
+                           "gemma4-moe-text", "deepseek-v4"}) {
+    const ModelSpec spec = load_spec(std::filesystem::path(DURE_SOURCE_DIR) /
+                                     "testdata/configs/families" / (std::string(name) + ".json"));
+    const std::vector<Weight> weights = inventory(spec);
+    for (const Layout& layout : {Layout{1, 2, 1, 1}, Layout{2, 1, 2, 4}, Layout{3, 1, 1, 1},
+                                 Layout{4, 2, 1, 2}, Layout{8, 1, 1, 4}}) {
+      expect_holders(name, spec, weights, layout);
+    }
+  }
 }
 
 TEST(Shard, BytesOverRanksAreTheTotalAndTheStatedCopies) {
