@@ -334,6 +334,9 @@ class Backend {
   // x *= sigmoid(gate), element by element; rows `x_stride` and `gate_stride` apart
   virtual void multiply_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width,
                                    int64_t x_stride, int64_t gate_stride) = 0;
+  // x *= silu(gate), as above
+  virtual void multiply_by_silu(float* x, const float* gate, int64_t rows, int64_t width,
+                                int64_t x_stride, int64_t gate_stride) = 0;
   // x[row, :] *= sigmoid(gate[row]) (a shared expert's gate)
   virtual void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) = 0;
 

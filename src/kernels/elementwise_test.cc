@@ -91,9 +91,10 @@ TEST_P(ElementwiseOnIsa, SquaredReluKeepsPositivesAndNan) {
   }
 }
 
-// exp within 2^-22.6, then a sum, a quotient and a product rounded: below 2^-21.4.
-TEST_P(ElementwiseOnIsa, MultiplyBySigmoidTakesEachElementsGate) {
-  const auto backend = make_cpu_backend(3, GetParam());
+// Multiplies x by a gate of each element and checks all rows: exp within 2^-22.6, then a sum, a
+// quotient and a product or two rounded, below 2^-21.
+template <typename Multiply>
+void expect_gates(const Multiply& multiply, bool silu) {
   for (int64_t width : {1, 16, 19, 300}) {
     const int64_t rows = 60, x_stride = width + 2, gate_stride = 2 * width + 1;
     const auto x = random_floats(rows * x_stride, 5);
@@ -101,7 +102,7 @@ TEST_P(ElementwiseOnIsa, MultiplyBySigmoidTakesEachElementsGate) {
     for (float& value : gate) value *= 20.0f;
     gate[static_cast<size_t>(3 * gate_stride)] = nan;
     auto got = x;
-    backend->multiply_by_sigmoid(got.data(), gate.data(), rows, width, x_stride, gate_stride);
+    multiply(got.data(), gate.data(), rows, width, x_stride, gate_stride);
     for (int64_t row = 0; row < rows; ++row) {
       for (int64_t i = 0; i < x_stride; ++i) {
         const auto at = static_cast<size_t>(row * x_stride + i);
@@ -110,7 +111,7 @@ TEST_P(ElementwiseOnIsa, MultiplyBySigmoidTakesEachElementsGate) {
           continue;
         }
         const double g = gate[static_cast<size_t>(row * gate_stride + i)];
-        const double exact = static_cast<double>(x[at]) / (1.0 + std::exp(-g));
+        const double exact = static_cast<double>(x[at]) * (silu ? g : 1.0) / (1.0 + std::exp(-g));
         if (std::isnan(g)) {
           EXPECT_TRUE(std::isnan(got[at]));
         } else {
@@ -119,6 +120,16 @@ TEST_P(ElementwiseOnIsa, MultiplyBySigmoidTakesEachElementsGate) {
       }
     }
   }
+}
+
+TEST_P(ElementwiseOnIsa, MultiplyBySigmoidTakesEachElementsGate) {
+  const auto backend = make_cpu_backend(3, GetParam());
+  expect_gates([&](auto... arguments) { backend->multiply_by_sigmoid(arguments...); }, false);
+}
+
+TEST_P(ElementwiseOnIsa, MultiplyBySiluTakesEachElementsGate) {
+  const auto backend = make_cpu_backend(3, GetParam());
+  expect_gates([&](auto... arguments) { backend->multiply_by_silu(arguments...); }, true);
 }
 
 TEST_P(ElementwiseOnIsa, SigmoidScalesRows) {

@@ -10,6 +10,10 @@ float sigmoid(float x) {
   return 1.0f / (1.0f + std::exp(-x));
 }
 
+float silu(float x) {
+  return x / (1.0f + std::exp(-x));
+}
+
 }  // namespace
 
 void ReferenceBackend::add(float* x, const float* y, int64_t count) {
@@ -41,6 +45,12 @@ void ReferenceBackend::multiply_by_sigmoid(float* x, const float* gate, int64_t 
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t i = 0; i < width; ++i)
       x[row * x_stride + i] *= sigmoid(gate[row * gate_stride + i]);
+}
+
+void ReferenceBackend::multiply_by_silu(float* x, const float* gate, int64_t rows, int64_t width,
+                                        int64_t x_stride, int64_t gate_stride) {
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < width; ++i) x[row * x_stride + i] *= silu(gate[row * gate_stride + i]);
 }
 
 void ReferenceBackend::scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows,

@@ -61,6 +61,8 @@ class ReferenceBackend final : public Backend {
   void scale_rows(float* x, const float* factor, int64_t rows, int64_t width) override;
   void multiply_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width,
                            int64_t x_stride, int64_t gate_stride) override;
+  void multiply_by_silu(float* x, const float* gate, int64_t rows, int64_t width, int64_t x_stride,
+                        int64_t gate_stride) override;
   void scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width) override;
   void combine_experts(const float* partial, const int32_t* where, const float* weights,
                        const float* bias, const int32_t* ids, int64_t rows, int64_t top_k,

@@ -43,6 +43,15 @@ void VectorBackend::multiply_by_sigmoid(float* x, const float* gate, int64_t row
   });
 }
 
+void VectorBackend::multiply_by_silu(float* x, const float* gate, int64_t rows, int64_t width,
+                                     int64_t x_stride, int64_t gate_stride) {
+  const auto gate_row = kernels_.gate_row[0];
+  each_row(rows, width, [&](int64_t row) {
+    float* at = x + row * x_stride;
+    gate_row(at, gate + row * gate_stride, width, at);
+  });
+}
+
 void VectorBackend::scale_rows_by_sigmoid(float* x, const float* gate, int64_t rows,
                                           int64_t width) {
   each_row(rows, width,
