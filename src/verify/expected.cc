@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "base/descriptor.h"
@@ -110,7 +111,11 @@ Expected read_expected(const std::filesystem::path& file) {
       const std::vector<int64_t> shape = {layers, n, expected.top_k};
       prompt.router_ids = record.read<int32_t>(tensor("router_topk_ids"), shape);
       prompt.router_weights = record.read<float>(tensor("router_weights"), shape);
-      prompt.router_margin = record.read<float>(tensor("router_margin"), {layers, n});
+      prompt.router_margin.assign(static_cast<size_t>(layers * n),
+                                  std::numeric_limits<float>::infinity());
+      if (record.find(tensor("router_margin")) != nullptr) {
+        prompt.router_margin = record.read<float>(tensor("router_margin"), {layers, n});
+      }
     }
     expected.prompts.push_back(std::move(prompt));
   }
