@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cost/resident.h"
+#include "cost/state_shape.h"
 #include "cost/step_buffers.h"
 
 namespace dure {
@@ -85,8 +86,8 @@ int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankSha
 int64_t state_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share) {
   int64_t floats = 0;
   for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
-    floats +=
-        state_floats(spec.layers[static_cast<size_t>(i)].attention, layout.tp, share.place.tp);
+    const AttentionSpec& attention = spec.layers[static_cast<size_t>(i)].attention;
+    floats += state_of(attention, layout.tp, share.place.tp).total();
   }
   return floats * static_cast<int64_t>(sizeof(float));
 }

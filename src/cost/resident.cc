@@ -54,6 +54,27 @@ constexpr std::array rules = {
     Rule{Part::index_k_norm, Slot::index_k_norm, Form::vector},
     Rule{Part::index_k_norm_bias, Slot::index_k_norm_bias, Form::vector},
     Rule{Part::index_weights, Slot::index_weights, Form::packed},
+    Rule{Part::state_q, Slot::state_in, Form::packed},
+    Rule{Part::state_k, Slot::state_in, Form::packed},
+    Rule{Part::state_v, Slot::state_in, Form::packed},
+    Rule{Part::state_gate, Slot::state_in, Form::packed},
+    Rule{Part::state_beta, Slot::state_in, Form::packed},
+    Rule{Part::state_decay, Slot::state_in, Form::packed},
+    Rule{Part::state_decay_a, Slot::state_in, Form::packed},
+    Rule{Part::state_gate_a, Slot::state_in, Form::packed},
+    Rule{Part::state_decay_b, Slot::state_decay_b, Form::packed},
+    Rule{Part::state_gate_b, Slot::state_gate_b, Form::packed},
+    Rule{Part::state_conv_q, Slot::state_conv, Form::turned},
+    Rule{Part::state_conv_k, Slot::state_conv, Form::turned},
+    Rule{Part::state_conv_v, Slot::state_conv, Form::turned},
+    Rule{Part::state_conv_bias_q, Slot::state_conv_bias, Form::vector},
+    Rule{Part::state_conv_bias_k, Slot::state_conv_bias, Form::vector},
+    Rule{Part::state_conv_bias_v, Slot::state_conv_bias, Form::vector},
+    Rule{Part::state_decay_bias, Slot::state_decay_bias, Form::vector},
+    Rule{Part::state_decay_log, Slot::state_decay_log, Form::vector},
+    Rule{Part::state_skip, Slot::state_skip, Form::vector},
+    Rule{Part::state_norm, Slot::state_norm, Form::vector},
+    Rule{Part::state_out, Slot::state_out, Form::packed},
     Rule{Part::gate, Slot::gate_up, Form::packed},
     Rule{Part::up, Slot::gate_up, Form::packed},
     Rule{Part::gate_bias, Slot::gate_bias, Form::vector},
@@ -96,8 +117,8 @@ Slot slot_of(const Weight& weight) {
   }
 }
 
-bool is_gate_up(Slot slot) {
-  return slot == Slot::gate_up || slot == Slot::expert_gate_up || slot == Slot::shared_gate_up;
+bool is_gate(Part part) {
+  return part == Part::gate || part == Part::shared_gate;
 }
 
 // The pieces in which a product with this weight is summed on this rank.
@@ -125,7 +146,7 @@ bool decides(Slot slot) {
 void finish(Resident& resident, const ModelSpec& spec, const Layout& layout, const RankShare& share,
             Compute compute) {
   if (resident.form != Form::packed) {
-    resident.dtype = resident.form == Form::vector ? DType::f32 : resident.pieces[0].weight->dtype;
+    resident.dtype = resident.form == Form::table ? resident.pieces[0].weight->dtype : DType::f32;
     return;
   }
   PackedShape& shape = resident.shape;
@@ -137,7 +158,7 @@ void finish(Resident& resident, const ModelSpec& spec, const Layout& layout, con
     if (piece.weight->dtype != stored) stored = DType::f32;
   }
   shape.dtype = decides(resident.slot) ? stored : resident_dtype(stored, compute);
-  shape.order = is_gate_up(resident.slot) ? PanelOrder::gate_up : PanelOrder::plain;
+  shape.order = is_gate(first.weight->part) ? PanelOrder::gate_up : PanelOrder::plain;
   shape.segments = segments_of(first, spec, layout, share);
 }
 

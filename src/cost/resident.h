@@ -41,7 +41,18 @@ enum class Slot {
   index_k_norm,
   index_k_norm_bias,
   index_weights,
-  gate_up,
+  state_in,  // layers that keep a state: q, k, v, gate, beta, decay and first matrices of the
+             // latter
+  state_decay_b,
+  state_gate_b,
+  state_conv,  // q, k, v
+  state_conv_bias,
+  state_decay_bias,
+  state_decay_log,
+  state_skip,
+  state_norm,
+  state_out,
+  gate_up,  // up alone where experts have no gate
   gate_bias,
   up_bias,
   down,
@@ -64,6 +75,7 @@ enum class Form {
   packed,  // PackedMatrix of `shape`
   table,   // rows [outputs][inputs] of `dtype`, as in the file
   vector,  // fp32, whatever the file holds
+  turned,  // the same of matrices, [inputs][outputs]
 };
 
 struct ResidentPiece {

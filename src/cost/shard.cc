@@ -118,26 +118,6 @@ int64_t cached_elements(const AttentionSpec& attention, int tp_size, int tp_inde
   return (key + compressed->ratio - 1) / compressed->ratio;
 }
 
-int64_t state_floats(const AttentionSpec& attention, int tp_size, int tp_index) {
-  const HeadShare heads = heads_of(attention, tp_size, tp_index);
-  // States, and the inputs that the convolutions look back to.
-  if (const auto* delta = std::get_if<DeltaNetSpec>(&attention)) {
-    const int64_t channels =
-        2 * heads.kv.size() * delta->key_dim + heads.q.size() * delta->value_dim;
-    return heads.q.size() * delta->key_dim * delta->value_dim + channels * (delta->conv_width - 1);
-  }
-  if (const auto* mamba = std::get_if<Mamba2Spec>(&attention)) {
-    const int64_t channels =
-        2 * heads.kv.size() * mamba->state_dim + heads.q.size() * mamba->head_dim;
-    return heads.q.size() * mamba->state_dim * mamba->head_dim + channels * (mamba->conv_width - 1);
-  }
-  // The keys of the window.
-  if (const auto* compressed = std::get_if<CompressedSpec>(&attention)) {
-    return heads.q.size() == 0 ? 0 : compressed->window * compressed->head_dim;
-  }
-  return 0;
-}
-
 Range experts_of(const MoeFfn& moe, const Layout& layout, int ep_index) {
   return cut_front_heavy(moe.experts, layout.ep, ep_index);
 }

@@ -46,8 +46,6 @@ HeadShare heads_of(const AttentionSpec& attention, int tp_size, int tp_index);
 
 // Elements that a tp rank caches for each token of a layer.
 int64_t cached_elements(const AttentionSpec& attention, int tp_size, int tp_index);
-// Floats of recurrent state that a tp rank keeps for each sequence in a layer.
-int64_t state_floats(const AttentionSpec& attention, int tp_size, int tp_index);
 
 // Experts of a rank, and its cut of their intermediate width.
 Range experts_of(const MoeFfn& moe, const Layout& layout, int ep_index);

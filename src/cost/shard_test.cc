@@ -119,8 +119,8 @@ TEST(Shard, EveryElementIsHeldByAsManyRanksAsItsSplitSays) {
   EXPECT_GT(checked, 300);
 }
 
-// Kinds that are planned only split as the others do.
-TEST(Shard, EveryElementOfPlannedKindsIsHeldByAsManyRanksAsItsSplitSays) {
+// Kinds that keep a state or are planned only split as the others do.
+TEST(Shard, EveryElementOfOtherKindsIsHeldByAsManyRanksAsItsSplitSays) {
   for (const char* name : {"qwen3-next", "qwen3-5-moe-text", "kimi-linear", "nemotron-h",
                            "gemma4-moe-text", "deepseek-v4"}) {
     const ModelSpec spec = load_spec(std::filesystem::path(DURE_SOURCE_DIR) /

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cost/state_shape.h"
+
 namespace dure {
 namespace {
 
@@ -11,6 +13,8 @@ struct Widths {
   int64_t qkv = 0;
   int64_t attended = 0;
   int64_t latent = 0;
+  int64_t convolved = 0;
+  int64_t state_gates = 0;
   int64_t norm_sums = 0;
   int64_t ffn = 0;
   int64_t experts = 0;
@@ -38,19 +42,23 @@ void widen_for(Widths& widths, const MlaSpec& mla, const HeadShare& heads) {
   widen(widths.latent, latent_widths(mla, heads.q.size()).total());
 }
 
-// Of kinds that are planned only: what their projections make.
+void widen_for(Widths& widths, const StateRow& row) {
+  widen(widths.qkv, row.total());
+  widen(widths.convolved, row.convolved());
+  widen(widths.state_gates, row.gates());
+  widen(widths.attended, row.v);
+}
+
 void widen_for(Widths& widths, const DeltaNetSpec& delta, const HeadShare& heads) {
-  const int64_t values = heads.q.size() * delta.value_dim;
-  widen(widths.qkv, 2 * heads.kv.size() * delta.key_dim + 2 * values + 2 * heads.q.size());
-  widen(widths.attended, values);
+  widen_for(widths, state_row(delta, heads));
 }
 
 void widen_for(Widths& widths, const Mamba2Spec& mamba, const HeadShare& heads) {
-  const int64_t inner = heads.q.size() * mamba.head_dim;
-  widen(widths.qkv, 2 * heads.kv.size() * mamba.state_dim + 2 * inner + heads.q.size());
-  widen(widths.attended, inner);
+  widen_for(widths, state_row(mamba, heads));
+  widen(widths.norm_sums, mamba.heads + 1);
 }
 
+// Planned only: what its projections make.
 void widen_for(Widths& widths, const CompressedSpec& compressed, const HeadShare& heads) {
   const int64_t width = heads.q.size() * compressed.head_dim;
   widen(widths.qkv, compressed.q_rank + width + compressed.head_dim);
@@ -101,6 +109,10 @@ std::string_view to_string(StepBuffer buffer) {
       return "latent";
     case StepBuffer::attended:
       return "attended";
+    case StepBuffer::convolved:
+      return "convolved";
+    case StepBuffer::state_gates:
+      return "state_gates";
     case StepBuffer::partial:
       return "partial";
     case StepBuffer::ffn:
@@ -170,6 +182,8 @@ std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& la
       size(StepBuffer::qkv, tokens * widths.qkv),
       size(StepBuffer::latent, std::min(latent_rows, tokens) * widths.latent),
       size(StepBuffer::attended, tokens * widths.attended),
+      size(StepBuffer::convolved, tokens * widths.convolved),
+      size(StepBuffer::state_gates, tokens * widths.state_gates),
       size(StepBuffer::partial, tokens * spec.hidden),
       size(StepBuffer::ffn, tokens * widths.ffn),
       size(StepBuffer::norm_sums, tokens * widths.norm_sums),

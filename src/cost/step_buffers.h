@@ -13,12 +13,14 @@ namespace dure {
 enum class StepBuffer {
   hidden,           // [tokens, hidden] fp32, the residual stream
   normed,           // [tokens, hidden] fp32
-  qkv,              // [tokens, q, k, v and output gate of the rank, or the latent row] fp32
+  qkv,              // [tokens, q, k, v and output gate of the rank, a latent row, a StateRow] fp32
   latent,           // [latent_rows, LatentWidths::total] fp32: a block of rows in latent attention
   attended,         // [tokens, q heads of the rank * head_dim] fp32
+  convolved,        // [tokens, q, k and v of the rank] fp32: layers that keep a state
+  state_gates,      // [tokens, StateRow::gates] fp32: decays and gates made by two matrices
   partial,          // [tokens, hidden] fp32: a row-parallel product before and after its reduction
   ffn,              // [tokens, widest dense or shared intermediate of the rank] fp32
-  norm_sums,        // [tokens, q + kv heads of the model + 1] fp32; models with a whole-row qk norm
+  norm_sums,        // [tokens, heads of the model + 1] fp32; norms over heads of several ranks
   router,           // [tokens, experts + 1] fp32
   routes,           // [tokens, top k] of ids int32 and weights fp32
   shared,           // [tokens, hidden] fp32: a shared expert's output
@@ -33,7 +35,7 @@ enum class StepBuffer {
   all_logits,       // [logit_rows, vocabulary] fp32, twice: by rank and in order
 };
 
-inline constexpr int step_buffer_count = 20;
+inline constexpr int step_buffer_count = 22;
 std::string_view to_string(StepBuffer buffer);
 
 // Rows of logits computed at once; more rows take more rounds.

@@ -1,11 +1,13 @@
 // See kv_cache.h.
 #include "engine/kv_cache.h"
 
+#include "cost/state_shape.h"
+
 namespace dure {
 
 KvCache::KvCache(const ModelSpec& spec, const Layout& layout, const RankShare& share, DType dtype,
-                 int64_t pages, int64_t page_tokens)
-    : pages_(pages), page_tokens_(page_tokens) {
+                 int64_t pages, int64_t page_tokens, int64_t states)
+    : pages_(pages), page_tokens_(page_tokens), states_(states) {
   for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
     views_.push_back(
         std::visit([&](const auto& kind) { return make(kind, layout, share.place.tp, dtype); },
@@ -40,6 +42,25 @@ LayerCache KvCache::make(const MlaSpec& mla, const Layout& layout, int tp, DType
   view.latent = mla.kv_rank;
   view.rope = mla.rope_dim;
   view.rows = take(page_tokens_ * (mla.kv_rank + mla.rope_dim), dtype);
+  return cache;
+}
+
+LayerCache KvCache::make(const DeltaNetSpec& delta, const Layout& layout, int tp, DType) {
+  return make_states(delta, layout, tp);
+}
+
+LayerCache KvCache::make(const Mamba2Spec& mamba, const Layout& layout, int tp, DType) {
+  return make_states(mamba, layout, tp);
+}
+
+LayerCache KvCache::make_states(const AttentionSpec& kind, const Layout& layout, int tp) {
+  const StateFloats floats = state_of(kind, layout.tp, tp);
+  LayerCache cache;
+  if (floats.total() == 0) return cache;
+  buffers_.emplace_back(states_ * floats.total() * static_cast<int64_t>(sizeof(float)));
+  auto* data = reinterpret_cast<float*>(buffers_.back().data());
+  cache.recurrence = {data, floats.total()};
+  cache.convolution = {data + floats.recurrence, floats.total()};
   return cache;
 }
 

@@ -1,5 +1,6 @@
 // The paged cache of a rank: for every layer of its stage, the K and V pages of the kv heads it
-// holds, or the pages of latent rows. Which sequence owns which page is the scheduler's business.
+// holds, the pages of latent rows, or the slots of recurrent states. Which sequence owns which page
+// and slot is the scheduler's business.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace dure {
 class KvCache {
  public:
   KvCache(const ModelSpec& spec, const Layout& layout, const RankShare& share, DType dtype,
-          int64_t pages, int64_t page_tokens);
+          int64_t pages, int64_t page_tokens, int64_t states);
 
   const LayerCache& layer(int64_t index) const { return views_[static_cast<size_t>(index)]; }
   int64_t pages() const { return pages_; }
@@ -24,13 +25,18 @@ class KvCache {
  private:
   int64_t pages_;
   int64_t page_tokens_;
+  int64_t states_;
   LayerCache make(const GqaSpec& gqa, const Layout& layout, int tp, DType dtype);
   LayerCache make(const MlaSpec& mla, const Layout& layout, int tp, DType dtype);
-  // Kinds that are not run yet, of which bind_inventory lets no model through.
+  LayerCache make(const DeltaNetSpec& delta, const Layout& layout, int tp, DType dtype);
+  LayerCache make(const Mamba2Spec& mamba, const Layout& layout, int tp, DType dtype);
+  // Layers that keep nothing; and a kind that is not run yet, of which bind_inventory lets no model
+  // through.
   template <typename Kind>
   LayerCache make(const Kind&, const Layout&, int, DType) {
     return {};
   }
+  LayerCache make_states(const AttentionSpec& kind, const Layout& layout, int tp);
   std::byte* take(int64_t page_elements, DType dtype);  // of all pages
 
   std::vector<AlignedBuffer> buffers_;

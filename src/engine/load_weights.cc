@@ -19,11 +19,20 @@ float load_as_float(const std::byte* source, int64_t index, DType type) {
   return type == DType::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
 }
 
-void append_as_floats(const std::byte* source, int64_t count, const Weight& weight, Vector* to) {
+// Row `row` of `inputs` elements, as it is or, turned, as column `row` of `outputs`.
+void store_row(const std::byte* source, int64_t inputs, const Weight& weight, Form form,
+               int64_t outputs, int64_t row, Vector* to) {
   const float more = weight.plus_one ? 1.0f : 0.0f;
-  for (int64_t i = 0; i < count; ++i) {
-    to->push_back(load_as_float(source, i, weight.dtype) + more);
+  for (int64_t i = 0; i < inputs; ++i) {
+    const int64_t at = form == Form::turned ? i * outputs + row : row * inputs + i;
+    (*to)[static_cast<size_t>(at)] = load_as_float(source, i, weight.dtype) + more;
   }
+}
+
+int64_t outputs_of(const Resident& resident) {
+  int64_t sum = 0;
+  for (const ResidentPiece& piece : resident.pieces) sum += piece.slice.outputs.size();
+  return sum;
 }
 
 void load_one(const CheckpointReader& checkpoint, const Resident& resident,
@@ -33,7 +42,8 @@ void load_one(const CheckpointReader& checkpoint, const Resident& resident,
     target.table->dtype = resident.dtype;
     target.table->rows = AlignedBuffer(resident.bytes());
   }
-  if (target.vector != nullptr) target.vector->reserve(static_cast<size_t>(resident.elements()));
+  if (target.vector != nullptr) target.vector->resize(static_cast<size_t>(resident.elements()));
+  const int64_t outputs = outputs_of(resident);
   int64_t done = 0;  // outputs of the pieces before
   for (const ResidentPiece& piece : resident.pieces) {
     const DType type = piece.weight->dtype;
@@ -44,7 +54,10 @@ void load_one(const CheckpointReader& checkpoint, const Resident& resident,
           if (target.matrix != nullptr) {
             target.matrix->pack_rows(done + first, rows, data, inputs * bytes_of(type), type);
           } else if (target.vector != nullptr) {
-            append_as_floats(data, rows * inputs, *piece.weight, target.vector);
+            for (int64_t i = 0; i < rows; ++i) {
+              store_row(data + i * inputs * bytes_of(type), inputs, *piece.weight, resident.form,
+                        outputs, done + first + i, target.vector);
+            }
           } else {
             const int64_t row_bytes = inputs * bytes_of(type);
             std::copy_n(data, rows * row_bytes,

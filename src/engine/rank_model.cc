@@ -65,7 +65,7 @@ void RankModel::load() {
   runtime_.reset(
       new Runtime{spec_, layout_, share_, *backend_, world_, *workspace_, start_.compute});
   cache_ = std::make_unique<KvCache>(spec_, layout_, share_, start_.kv_dtype, start_.pages,
-                                     start_.page_tokens);
+                                     start_.page_tokens, start_.states);
   stage_ = std::make_unique<Stage>(*runtime_, weights_, *cache_);
   peak_rss_bytes_ = peak_rss_bytes();
   load_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

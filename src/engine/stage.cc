@@ -78,10 +78,13 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
   for (size_t i = 0; i < layers_.size(); ++i) {
     const LayerWeights& weights = weights_.layers[i];
     const Layer& layer = layers_[i];
-    norm(weights.attention_norm);
-    layer.attention->forward(runtime_, batch, ropes, cache_.layer(static_cast<int64_t>(i)), normed,
-                             out);
-    add_to_stream(rows, out, weights.after_attention_norm);
+    if (layer.attention) {
+      norm(weights.attention_norm);
+      layer.attention->forward(runtime_, batch, ropes, cache_.layer(static_cast<int64_t>(i)),
+                               normed, out);
+      add_to_stream(rows, out, weights.after_attention_norm);
+    }
+    if (!layer.moe && layer.dense == nullptr) continue;
     norm(weights.ffn_norm);
     if (layer.moe) {
       const auto global = static_cast<size_t>(runtime_.share.layers.begin) + i;

@@ -48,9 +48,9 @@ class Stage {
   const float* compute_logits(const int64_t* rows, int64_t count);
 
   struct Layer {
-    std::unique_ptr<Attention> attention;
-    const DenseFfn* dense = nullptr;  // or else
-    std::unique_ptr<Moe> moe;
+    std::unique_ptr<Attention> attention;  // null: none
+    const DenseFfn* dense = nullptr;       // or
+    std::unique_ptr<Moe> moe;              // or neither
   };
 
   const Runtime& runtime_;

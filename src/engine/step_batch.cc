@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 
@@ -49,14 +51,20 @@ StepBatch batch_of(const Step& step, const Layout& layout, const RankPlace& plac
   StepBatch result;
   Batch& batch = result.batch;
   batch.rows_of_dp.assign(static_cast<size_t>(layout.dp), 0);
+  std::set<std::pair<int, int>> taken;  // dp group and state
   for (const Slice& slice : step.slices) {
     check_slice(step, slice, layout, limits);
+    if (!taken.insert({slice.dp, slice.state}).second) {
+      throw Error(ErrorCode::failed, fmt::format("step {}, sequence {}: state {} is another's",
+                                                 step.id, slice.sequence, slice.state));
+    }
     const auto tokens = static_cast<int64_t>(slice.tokens.size());
     batch.rows_of_dp[static_cast<size_t>(slice.dp)] += tokens;
     result.traced |= slice.want == Want::all_logits;
     if (slice.dp != place.dp) continue;
     result.slices.push_back(&slice);
     batch.slices.push_back({batch.rows(), tokens, slice.start, slice.pages});
+    batch.states.push_back({batch.rows(), tokens, slice.start, slice.state});
     for (int64_t i = 0; i < tokens; ++i) {
       batch.row_index.push_back(static_cast<int32_t>(batch.tokens.size()));
       batch.lengths.push_back(slice.length);

@@ -41,6 +41,7 @@ TEST(StepBatch, HoldsTheRowsOfItsOwnDpGroupAndTheCountsOfAll) {
   step.slices.push_back(slice_of(1, 0, {1, 2, 3}, {0}));
   step.slices.push_back(slice_of(0, 15, {4, 5}, {3, 1}));
   step.slices.push_back(slice_of(1, 5, {6}, {2}));
+  step.slices.back().state = 1;
   const StepBatch batch = batch_of(step, two_groups, place_of(two_groups, 1), limits);
   EXPECT_THAT(batch.batch.tokens, ElementsAre(1, 2, 3, 6));
   EXPECT_THAT(batch.batch.positions, ElementsAre(0, 1, 2, 5));
@@ -48,6 +49,11 @@ TEST(StepBatch, HoldsTheRowsOfItsOwnDpGroupAndTheCountsOfAll) {
   ASSERT_EQ(batch.batch.slices.size(), 2u);
   EXPECT_EQ(batch.batch.slices[1].row, 3);
   EXPECT_EQ(batch.batch.slices[1].start, 5);
+  ASSERT_EQ(batch.batch.states.size(), 2u);
+  EXPECT_EQ(batch.batch.states[1].row, 3);
+  EXPECT_EQ(batch.batch.states[1].tokens, 1);
+  EXPECT_EQ(batch.batch.states[1].start, 5);
+  EXPECT_EQ(batch.batch.states[1].state, 1);
 }
 
 TEST(StepBatch, AGroupWithoutTokensStillKnowsTheOthers) {
@@ -68,6 +74,17 @@ TEST(StepBatch, RefusesWhatTheGroupDoesNotHave) {
   EXPECT_THAT(refusal(slice_of(0, 0, {}, {0})), HasSubstr("no tokens"));
   EXPECT_THAT(refusal(slice_of(0, 0, {1, 1, 1, 1, 1, 1, 1}, {0})), HasSubstr("buffers for 6"));
   EXPECT_THAT(refusal(slice_of(0, 0, {1, 1, 1, 1, 1, 1}, {0})), HasSubstr("accepted"));
+}
+
+TEST(StepBatch, RefusesTwoSequencesInOneState) {
+  Step step;
+  step.slices.push_back(slice_of(0, 0, {1}, {0}));
+  step.slices.push_back(slice_of(1, 0, {1}, {0}));  // of another group: its own
+  EXPECT_EQ(batch_of(step, two_groups, place_of(two_groups, 0), limits).batch.rows(), 1);
+  step.slices.push_back(slice_of(0, 0, {1}, {1}));
+  EXPECT_THROW(batch_of(step, two_groups, place_of(two_groups, 0), limits), Error);
+  step.slices.back().state = 1;
+  EXPECT_EQ(batch_of(step, two_groups, place_of(two_groups, 0), limits).batch.rows(), 2);
 }
 
 }  // namespace

@@ -82,6 +82,26 @@ WeightTarget target_of(RankWeights& weights, const Resident& resident, const Mod
       return {.vector = &layer.attention.q_norm};
     case Slot::k_norm:
       return {.vector = &layer.attention.k_norm};
+    case Slot::state_in:
+      return {.matrix = &layer.state.in};
+    case Slot::state_decay_b:
+      return {.matrix = &layer.state.decay_b};
+    case Slot::state_gate_b:
+      return {.matrix = &layer.state.gate_b};
+    case Slot::state_conv:
+      return {.vector = &layer.state.conv};
+    case Slot::state_conv_bias:
+      return {.vector = &layer.state.conv_bias};
+    case Slot::state_decay_bias:
+      return {.vector = &layer.state.decay_bias};
+    case Slot::state_decay_log:
+      return {.vector = &layer.state.decay_log};
+    case Slot::state_skip:
+      return {.vector = &layer.state.skip};
+    case Slot::state_norm:
+      return {.vector = &layer.state.norm};
+    case Slot::state_out:
+      return {.matrix = &layer.state.out};
     case Slot::gate_up:
       return {.matrix = &layer.mlp.gate_up};
     case Slot::gate_bias:
@@ -117,6 +137,7 @@ WeightTarget target_of(RankWeights& weights, const Resident& resident, const Mod
     case Slot::embedding:
     case Slot::head:
     case Slot::final_norm:
+    case Slot::planned_only:
       break;
   }
   DURE_CHECK(false);

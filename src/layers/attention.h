@@ -13,6 +13,8 @@ namespace dure {
 struct LayerCache {
   KvLayer kv;
   LatentLayer latent;
+  StateLayer recurrence;  // of slots, not pages
+  StateLayer convolution;
 };
 
 class Attention {
@@ -25,6 +27,7 @@ class Attention {
                        const LayerCache& cache, const float* x, float* out) const = 0;
 };
 
+// Null for a layer without.
 std::unique_ptr<Attention> make_attention(const Runtime& runtime, const AttentionSpec& spec,
                                           const LayerWeights& weights);
 

@@ -1,5 +1,5 @@
-// down(act(gate(x)) * up(x)), split by intermediate columns over tp: a dense layer or a shared
-// expert.
+// down(act(gate(x)) * up(x)), or without gate down(act(up(x))), split by intermediate columns over
+// tp: a dense layer or a shared expert.
 #pragma once
 
 #include "layers/runtime.h"
@@ -12,6 +12,7 @@ void mlp_forward(const Runtime& runtime, const MlpWeights& weights,
                  const ActivationSpec& activation, const float* x, int64_t rows, float* out,
                  std::string_view what);
 
+// Of an activation that has a gate.
 Glu glu_of(const ActivationSpec& activation);
 
 }  // namespace dure

@@ -67,9 +67,15 @@ void Moe::compute_experts(const Runtime& runtime, const Dispatched& work, float*
     return;
   }
   float* mid = runtime.workspace.floats(StepBuffer::expert_mid);
-  runtime.backend.grouped_matmul_glu(
-      work.rows, {work.source, work.begin}, weights_.gate_up, data_or_null(weights_.gate_bias),
-      data_or_null(weights_.up_bias), glu_of(spec_.activation), runtime.compute, mid);
+  const ExpertRows rows{work.source, work.begin};
+  if (spec_.activation.has_gate()) {
+    runtime.backend.grouped_matmul_glu(
+        work.rows, rows, weights_.gate_up, data_or_null(weights_.gate_bias),
+        data_or_null(weights_.up_bias), glu_of(spec_.activation), runtime.compute, mid);
+  } else {
+    runtime.backend.grouped_matmul(work.rows, rows, weights_.gate_up, runtime.compute, mid);
+    runtime.backend.relu_squared(mid, work.work() * weights_.gate_up[0].shape().n);
+  }
   std::vector<int32_t> in_place(work.source.size());
   std::iota(in_place.begin(), in_place.end(), 0);
   runtime.backend.grouped_matmul(mid, {in_place, work.begin}, weights_.down, runtime.compute,

@@ -38,6 +38,7 @@ struct Batch {
   std::vector<int32_t> lengths;    // [rows]: tokens of the row's sequence so far
   std::vector<int32_t> row_index;  // 0, 1, … rows - 1: positions in tables made for this batch
   std::vector<AttentionSlice> slices;
+  std::vector<StateSlice> states;   // of the same slices
   std::vector<int64_t> rows_of_dp;  // of every dp group, this one's included
   int64_t rows() const { return static_cast<int64_t>(tokens.size()); }
 };

@@ -45,8 +45,22 @@ struct LatentWeights {
   PackedMatrix index_weights;
 };
 
+// Of layers that keep a state: delta nets and Mamba-2.
+struct StateWeights {
+  PackedMatrix in;       // outputs: StateRow of cost/state_shape.h
+  PackedMatrix decay_b;  // second matrices
+  PackedMatrix gate_b;
+  Vector conv;  // [taps, channels of q, k and v], the oldest first
+  Vector conv_bias;
+  Vector decay_bias;
+  Vector decay_log;
+  Vector skip;
+  Vector norm;
+  PackedMatrix out;
+};
+
 struct MlpWeights {
-  PackedMatrix gate_up;
+  PackedMatrix gate_up;  // up alone where there is no gate
   PackedMatrix down;
   Vector gate_bias;
   Vector up_bias;
@@ -57,7 +71,7 @@ struct MoeWeights {
   PackedMatrix router;
   Vector router_bias;
   Vector correction;
-  std::vector<PackedMatrix> gate_up;  // the rank's experts, in order
+  std::vector<PackedMatrix> gate_up;  // the rank's experts, in order; as in MlpWeights
   std::vector<PackedMatrix> down;
   Vector gate_bias;  // [the rank's experts, their columns]
   Vector up_bias;
@@ -73,6 +87,7 @@ struct LayerWeights {
   Vector after_ffn_norm;
   AttentionWeights attention;
   LatentWeights latent;  // of latent attention, in place of `attention`
+  StateWeights state;    // of a layer that keeps a state, in place of `attention`
   MlpWeights mlp;        // of a dense layer
   MoeWeights moe;
 };

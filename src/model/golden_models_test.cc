@@ -136,10 +136,10 @@ TEST(GoldenModels, CountTheSameFromTheirConfigsAlone) {
 }
 
 TEST(GoldenModels, ThatArePlannedOnlyAreNotBound) {
-  const ModelSpec spec = load_spec(source_path("testdata/configs/families/qwen3-next.json"));
+  const ModelSpec spec = load_spec(source_path("testdata/configs/families/deepseek-v4.json"));
   const auto checkpoint = CheckpointReader::open(source_path("testdata/models/llama"));
   const Error error = error_of([&] { bind_inventory(spec, *checkpoint); });
-  EXPECT_THAT(error.message(), HasSubstr("planned only: gated delta nets"));
+  EXPECT_THAT(error.message(), HasSubstr("planned only: "));
 }
 
 }  // namespace

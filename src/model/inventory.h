@@ -66,16 +66,18 @@ enum class Part {
   shared_up,
   shared_down,
   shared_router,  // [1, hidden]
-  // What only models that are planned have. A delta net's: rows in heads of v, or in heads of keys;
-  // a Mamba-2 layer's B, C, x, z and dt are its k, q, v, gate and decay.
+  // A delta net's: rows in heads of v, or in heads of keys; a Mamba-2 layer's B, C, x, z and dt are
+  // its k, q, v, gate and decay.
   state_q,           // [key_heads * key_dim, hidden]
   state_k,           // the same
   state_v,           // [heads * value_dim, hidden]
-  state_gate,        // [heads * value_dim, hidden or gate_rank]
-  state_gate_a,      // [gate_rank, hidden]
+  state_gate,        // [heads * value_dim, hidden]
   state_beta,        // [heads, hidden]
-  state_decay,       // [heads, hidden], or [heads * key_dim, decay_rank]
-  state_decay_a,     // [decay_rank, hidden]
+  state_decay,       // [heads, hidden]
+  state_decay_a,     // [decay_rank, hidden]: decays made by two matrices
+  state_decay_b,     // [heads * key_dim, decay_rank]
+  state_gate_a,      // [gate_rank, hidden]: a gate made by two matrices
+  state_gate_b,      // [heads * value_dim, gate_rank]
   state_decay_bias,  // [heads], or [heads * key_dim]
   state_decay_log,   // [heads]
   state_skip,        // [heads]
@@ -87,6 +89,7 @@ enum class Part {
   state_conv_bias_v,
   state_norm,  // [value_dim], or [heads * value_dim]
   state_out,   // [hidden, heads * value_dim]
+  // What only models that are planned have.
   o_a,  // [o_groups * o_rank, heads * head_dim / o_groups]: compressed attention's first output
   compressor,  // of compressed keys
   latent_in,   // [latent width, hidden], of experts that work in a narrower space

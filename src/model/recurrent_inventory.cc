@@ -102,12 +102,12 @@ class DeltaLister {
     matrix("v_conv1d", Part::state_conv_v, Split::q_heads, values_, delta_.conv_width);
     const int64_t decay_rank = delta_.decay_rank.value_or(delta_.key_dim);
     matrix("f_a_proj", Part::state_decay_a, Split::replicated, decay_rank, hidden_);
-    matrix("f_b_proj", Part::state_decay, Split::q_heads, delta_.heads * delta_.key_dim,
+    matrix("f_b_proj", Part::state_decay_b, Split::q_heads, delta_.heads * delta_.key_dim,
            decay_rank);
     matrix("b_proj", Part::state_beta, Split::q_heads, delta_.heads, hidden_);
     if (delta_.gate_rank) {
       matrix("g_a_proj", Part::state_gate_a, Split::replicated, *delta_.gate_rank, hidden_);
-      matrix("g_b_proj", Part::state_gate, Split::q_heads, values_, *delta_.gate_rank);
+      matrix("g_b_proj", Part::state_gate_b, Split::q_heads, values_, *delta_.gate_rank);
     } else {
       matrix("g_proj", Part::state_gate, Split::q_heads, values_, hidden_);
     }

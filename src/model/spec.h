@@ -136,7 +136,9 @@ struct DeltaNetSpec {
   // Two matrices of this rank make a decay for each channel of k (Kimi Linear, arXiv:2510.26692);
   // otherwise one matrix makes one for each head.
   std::optional<int64_t> decay_rank;
+  double decay_bound = 0.0;          // below 0: the log of a decay is never lower
   std::optional<int64_t> gate_rank;  // of the output's gate; otherwise one matrix
+  bool sigmoid_gate = false;         // the gate is a sigmoid; otherwise silu
   bool operator==(const DeltaNetSpec&) const = default;
 };
 

@@ -25,10 +25,11 @@ Mixers read_linear(ConfigReader& config, int64_t layers) {
   delta.key_heads = delta.heads;
   delta.key_dim = read_head_dim(*linear, "head_dim");
   delta.value_dim = delta.key_dim;
-  delta.conv_width = linear->integer_or("short_conv_kernel_size", 4, {1, 64});
+  delta.conv_width = linear->integer_or("short_conv_kernel_size", 4, {2, 64});
   delta.decay_rank = delta.key_dim;
   if (!linear->boolean_or("use_full_rank_gate", false)) delta.gate_rank = delta.value_dim;
-  linear->number_or("gate_lower_bound", -5.0, -1e6, 0.0);  // of the decay, not run yet
+  delta.decay_bound = linear->number_or("gate_lower_bound", 0.0, -1e6, 0.0);
+  delta.sigmoid_gate = true;
 
   mixers.attends.resize(static_cast<size_t>(layers));
   const auto full = linear->integers_or_empty("full_attn_layers", {1, layers}, 1024);
@@ -88,6 +89,15 @@ ActivationSpec read_situ_or_silu(ConfigReader& config) {
   return {.kind = Activation::situ, .alpha = alpha, .limit = limit};
 }
 
+// What Kimi K3 has beyond Kimi Linear.
+std::string not_run_yet(const ModelSpec& spec, const MlaSpec& mla, const MoeFfn& moe) {
+  if (spec.residual_block > 0) return "residuals over blocks of layers are not run yet";
+  if (moe.activation.kind == Activation::situ) return "the SiTU activation is not run yet";
+  if (moe.latent) return "experts in a latent space are not run yet";
+  if (mla.output_gate) return "gates of latent attention's output are not run yet";
+  return "";
+}
+
 void read(ConfigReader& config, ModelSpec& spec) {
   const bool older = !config.has("max_position_embeddings");
   read_sizes(
@@ -113,7 +123,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
                 .latent_in = "routed_expert_down_proj",
                 .latent_out = "routed_expert_up_proj"};
   spec.draft_layers = read_draft_layers(config);
-  spec.planned_only = "delta nets with a decay of each channel are not run yet";
+  spec.planned_only = not_run_yet(spec, mla, moe);
   const std::vector<bool> sparse = read_deepseek_sparse_layers(config, layers);
   std::vector<AttentionSpec> attention;
   for (const bool attends : mixers.attends) {

@@ -50,7 +50,7 @@ Mamba2Spec read_mamba(ConfigReader& config) {
   mamba.head_dim = read_head_dim(config, "mamba_head_dim");
   mamba.groups = read_head_count(config, "n_groups");
   mamba.state_dim = read_head_dim(config, "ssm_state_size");
-  mamba.conv_width = config.integer_or("conv_kernel", 4, {1, 64});
+  mamba.conv_width = config.integer_or("conv_kernel", 4, {2, 64});
   mamba.conv_bias = config.boolean_or("use_conv_bias", true);
   if (mamba.heads % mamba.groups != 0) {
     config.fail("n_groups",
@@ -127,7 +127,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
                 .moe_block = "mixer",
                 .shared = "shared_experts",
                 .other_parts = {"mtp."}};
-  spec.planned_only = "Mamba-2 layers are not run yet";
+  if (moe.latent) spec.planned_only = "experts in a latent space are not run yet";
   for (const Block block : blocks) {
     LayerSpec layer{std::monostate{}, std::monostate{}};
     if (block == Block::mamba) layer.attention = mamba;

@@ -19,7 +19,7 @@ DeltaNetSpec read_delta(ConfigReader& config) {
   delta.key_heads = read_head_count(config, "linear_num_key_heads");
   delta.key_dim = read_head_dim(config, "linear_key_head_dim");
   delta.value_dim = read_head_dim(config, "linear_value_head_dim");
-  delta.conv_width = config.integer_or("linear_conv_kernel_dim", 4, {1, 64});
+  delta.conv_width = config.integer_or("linear_conv_kernel_dim", 4, {2, 64});
   if (delta.heads % delta.key_heads != 0) {
     config.fail("linear_num_key_heads", fmt::format("{} does not divide linear_num_value_heads {}",
                                                     delta.key_heads, delta.heads));
@@ -68,7 +68,6 @@ void read_body(ConfigReader& config, ModelSpec& spec) {
   spec.names.other_parts = {"mtp."};
   spec.draft_layers = read_draft_layers(config, "mtp_num_hidden_layers");
   config.ignore("mtp_use_dedicated_embeddings");
-  spec.planned_only = "gated delta nets are not run yet";
 }
 
 void read_mixture(ConfigReader& config, ModelSpec& spec) {
