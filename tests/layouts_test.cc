@@ -85,6 +85,38 @@ TEST_P(Layouts, ThatCutSubtreesStillAnswerAsRecorded) {
   }
 }
 
+// A state is a sequence's alone and is the same whatever steps made it: prompts follow each other
+// in one slot, beside neighbours that start over, in chunks of any size.
+class StateLayouts : public testing::TestWithParam<std::string> {};
+
+TEST_P(StateLayouts, GiveTheSameBitsInAnyChunksAndBatches) {
+  const VerifyResult alone = run(GetParam(), {.compute = Compute::fp32});
+  EXPECT_TRUE(alone.passed);
+  for (Variant variant : std::vector<Variant>{{{}, 1, 1},
+                                              {{}, 3, 7},
+                                              {{}, 17, 16},
+                                              {{.tp = 2}, 3, 2},
+                                              {{.pp = 2}, 5, 13},
+                                              {{.dp = 2}, 3, 5},
+                                              {{.tp = 4, .ep = 4}, 4, 3},
+                                              {{.tp = 2, .dp = 2, .ep = 2}, 3, 16}}) {
+    variant.compute = Compute::fp32;
+    EXPECT_EQ(run(GetParam(), variant).logits_hash, alone.logits_hash) << name_of(variant);
+  }
+  EXPECT_TRUE(run(GetParam(), {{.tp = 3}, 3, 7, Compute::fp32}).passed);
+}
+
+// Two value heads to each key head, three to each key head, decays of each channel, Mamba-2 in
+// groups that four ranks split.
+INSTANTIATE_TEST_SUITE_P(OfFamilies, StateLayouts,
+                         testing::Values("qwen3-next", "qwen3-5-moe-text", "kimi-linear",
+                                         "nemotron-h"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
 // 6 heads on 3 kv heads, untied, a prime vocabulary; 12 experts; whole-row norms of q and k, 16
 // experts; a gated shared expert, dense layers between, biases; 7 heads on one kv head.
 INSTANTIATE_TEST_SUITE_P(OfFamilies, Layouts,
