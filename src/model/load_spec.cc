@@ -109,6 +109,7 @@ ModelSpec read_family(ConfigReader& config, const Family& family) {
 
 std::vector<std::string> known_families() {
   std::vector<std::string> names;
+  names.reserve(families.size() + wrappers().size());
   for (const Family* family : families) names.emplace_back(family->name);
   for (const Wrapper& wrapper : wrappers()) names.emplace_back(wrapper.name);
   std::sort(names.begin(), names.end());

@@ -27,6 +27,7 @@ std::vector<Block> read_blocks(ConfigReader& config) {
   constexpr size_t most_layers = 1024;
   std::vector<Block> blocks;
   const auto words = config.texts_or_empty("layers_block_type", most_layers);
+  blocks.reserve(words.size());
   for (const std::string& word : words) {
     blocks.push_back(block_of(config, "layers_block_type", word));
   }
