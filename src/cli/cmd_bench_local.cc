@@ -208,6 +208,7 @@ int run(const Options& options) {
   const int sequences_each = (options.batch + dp - 1) / dp;
   start.pages = sequences_each * pages_each;
   start.states = sequences_each;
+  start.context = static_cast<int32_t>(positions);
   start.max_batch_tokens = std::max(options.prefill, sequences_each);
   const std::unique_ptr<BlockingGroup> group = start_ranks(group_options);
   Bench bench(options, spec, *group, pages_each);

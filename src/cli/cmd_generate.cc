@@ -181,6 +181,7 @@ int run(const Options& options) {
   const auto positions = static_cast<int32_t>(result.prompt.size() + budget);
   start.pages = (positions + start.page_tokens - 1) / start.page_tokens;
   start.states = 1;
+  start.context = positions;
   start.max_batch_tokens =
       std::min<int32_t>(prefill_tokens, static_cast<int32_t>(result.prompt.size()));
   const auto before = Clock::now();

@@ -175,6 +175,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   shape.kv_dtype = start.kv_dtype;
   shape.page_tokens = page_tokens;
   shape.states = flags.max_sequences;
+  shape.context = context;
   shape.max_batch_tokens = flags.max_batch_tokens;
   const int per_node = flags.run.layout.ranks_per_node;
   const int ranks_here = per_node > 0 ? std::min(per_node, layout.world()) : layout.world();
@@ -190,6 +191,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   start.page_tokens = page_tokens;
   start.pages = static_cast<int32_t>(shape.pages);
   start.states = flags.max_sequences;
+  start.context = static_cast<int32_t>(std::min<int64_t>(context, INT32_MAX));
   start.max_batch_tokens = flags.max_batch_tokens;
   start.deadline_s = flags.deadline_s;
   setup.model = served_model(flags, setup.spec, context, shape.pages);

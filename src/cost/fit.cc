@@ -15,6 +15,7 @@ RankMemory memory_of(const MemoryModel& model, const FitQuestion& question, cons
                      int rank, int64_t pages) {
   RunShape shape = question.shape;
   shape.pages = pages;
+  shape.context = question.context > 0 ? question.context : model.spec().context;
   shape.states = (question.sequences + layout.dp - 1) / layout.dp;
   RankMemory memory = model.of(layout, rank, shape);
   if (!question.shared) {

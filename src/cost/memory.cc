@@ -17,7 +17,8 @@ RankMemory run_memory(const ModelSpec& spec, const Layout& layout, const RankSha
   RankMemory memory;
   memory.kv = shape.pages * kv_page_bytes(spec, layout, share, shape) +
               shape.states * state_bytes(spec, layout, share);
-  for (const StepBufferSize& size : step_buffers(spec, layout, share, shape.max_batch_tokens)) {
+  for (const StepBufferSize& size :
+       step_buffers(spec, layout, share, shape.max_batch_tokens, shape.context)) {
     (size.communication ? memory.communication : memory.activation) += size.bytes;
   }
   memory.overhead = shape.overhead;

@@ -18,6 +18,7 @@ struct RunShape {
   DType kv_dtype = DType::bf16;
   int64_t page_tokens = 16;
   int64_t pages = 0;                 // of each dp group's cache
+  int64_t context = 0;               // tokens of the longest sequence
   int64_t states = 0;                // sequences whose recurrent state each dp group keeps
   int64_t max_batch_tokens = 2048;   // of one step and dp group
   int64_t overhead = rank_overhead;  // bytes: what a process takes before it holds anything

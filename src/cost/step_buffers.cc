@@ -22,6 +22,7 @@ struct Widths {
   int64_t local_slots = 0;  // of one token, at most
   int64_t expert_mid = 0;
   bool shared = false;
+  bool indexed = false;
 };
 
 void widen(int64_t& width, int64_t to) {
@@ -37,7 +38,9 @@ void widen_for(Widths& widths, const GqaSpec& gqa, const HeadShare& heads) {
 }
 
 void widen_for(Widths& widths, const MlaSpec& mla, const HeadShare& heads) {
-  widen(widths.qkv, mla.kv_rank + mla.rope_dim);
+  const bool own_index = mla.indexer && !mla.indexer->reuse;
+  widen(widths.qkv, mla.kv_rank + mla.rope_dim + (own_index ? mla.indexer->head_dim : 0));
+  widths.indexed = widths.indexed || mla.indexer.has_value();
   widen(widths.attended, heads.q.size() * mla.v_dim);
   widen(widths.latent, latent_widths(mla, heads.q.size()).total());
 }
@@ -107,6 +110,10 @@ std::string_view to_string(StepBuffer buffer) {
       return "qkv";
     case StepBuffer::latent:
       return "latent";
+    case StepBuffer::index_scores:
+      return "index_scores";
+    case StepBuffer::selected:
+      return "selected";
     case StepBuffer::attended:
       return "attended";
     case StepBuffer::convolved:
@@ -155,6 +162,10 @@ LatentWidths latent_widths(const MlaSpec& mla, int64_t heads) {
   widths.grouped = heads * std::max(mla.kv_rank, mla.v_dim);
   widths.q = heads * (mla.kv_rank + mla.rope_dim);
   widths.attended = heads * mla.kv_rank;
+  if (mla.indexer && !mla.indexer->reuse) {
+    widths.index_q = mla.indexer->heads * mla.indexer->head_dim;
+    widths.index_weights = mla.indexer->heads;
+  }
   return widths;
 }
 
@@ -164,7 +175,8 @@ int64_t moe_chunk_tokens(const Layout& layout, int64_t max_batch_tokens) {
 }
 
 std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& layout,
-                                         const RankShare& share, int64_t max_batch_tokens) {
+                                         const RankShare& share, int64_t max_batch_tokens,
+                                         int64_t context) {
   const Widths widths = widths_of(spec, layout, share);
   const int64_t tokens = max_batch_tokens;
   const int64_t chunk = widths.experts > 0 ? moe_chunk_tokens(layout, tokens) : 0;
@@ -181,6 +193,8 @@ std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& la
       size(StepBuffer::normed, tokens * spec.hidden),
       size(StepBuffer::qkv, tokens * widths.qkv),
       size(StepBuffer::latent, std::min(latent_rows, tokens) * widths.latent),
+      size(StepBuffer::index_scores, widths.indexed ? std::min(index_rows, tokens) * context : 0),
+      size(StepBuffer::selected, widths.indexed ? 2 * tokens * selected_words(context) : 0),
       size(StepBuffer::attended, tokens * widths.attended),
       size(StepBuffer::convolved, tokens * widths.convolved),
       size(StepBuffer::state_gates, tokens * widths.state_gates),

@@ -15,6 +15,8 @@ enum class StepBuffer {
   normed,           // [tokens, hidden] fp32
   qkv,              // [tokens, q, k, v and output gate of the rank, a latent row, a StateRow] fp32
   latent,           // [latent_rows, LatentWidths::total] fp32: a block of rows in latent attention
+  index_scores,     // [index_rows, context] fp32: of all keys, where an indexer chooses
+  selected,         // [tokens, selected_words(context)] 64 bits each: the keys chosen
   attended,         // [tokens, q heads of the rank * head_dim] fp32
   convolved,        // [tokens, q, k and v of the rank] fp32: layers that keep a state
   state_gates,      // [tokens, StateRow::gates] fp32: decays and gates made by two matrices
@@ -44,15 +46,26 @@ inline constexpr int64_t logit_rows = 64;
 // Rows that latent attention works on at once: one of them takes heads * (3 kv_rank + ...) floats.
 inline constexpr int64_t latent_rows = 64;
 
+// Rows whose keys are chosen at once: each takes a score of every key.
+inline constexpr int64_t index_rows = 16;
+// Of 64 bits, one for each key of a sequence of `context` tokens.
+inline int64_t selected_words(int64_t context) {
+  return (context + 63) / 64;
+}
+
 // The parts of StepBuffer::latent, floats of one row on a rank with `heads` heads, in order.
 struct LatentWidths {
-  int64_t q_a = 0;       // compressed query
-  int64_t q_nope = 0;    // [heads, nope_dim]
-  int64_t q_rope = 0;    // [heads, rope_dim]
-  int64_t grouped = 0;   // [heads, rows, kv_rank]: of q, by head; then of values, [.., v_dim]
-  int64_t q = 0;         // [heads, kv_rank + rope_dim]: what meets the cached rows
-  int64_t attended = 0;  // [heads, kv_rank]
-  int64_t total() const { return q_a + q_nope + q_rope + grouped + q + attended; }
+  int64_t q_a = 0;            // compressed query
+  int64_t q_nope = 0;         // [heads, nope_dim]
+  int64_t q_rope = 0;         // [heads, rope_dim]
+  int64_t grouped = 0;        // [heads, rows, kv_rank]: of q, by head; then of values, [.., v_dim]
+  int64_t q = 0;              // [heads, kv_rank + rope_dim]: what meets the cached rows
+  int64_t attended = 0;       // [heads, kv_rank]
+  int64_t index_q = 0;        // [index heads, head_dim]
+  int64_t index_weights = 0;  // [index heads]
+  int64_t total() const {
+    return q_a + q_nope + q_rope + grouped + q + attended + index_q + index_weights;
+  }
 };
 LatentWidths latent_widths(const MlaSpec& mla, int64_t heads);
 
@@ -66,7 +79,9 @@ struct StepBufferSize {
 };
 
 // Buffers that the rank does not need have 0 bytes; all step_buffer_count are listed, in order.
+// `context`: tokens of the longest sequence.
 std::vector<StepBufferSize> step_buffers(const ModelSpec& spec, const Layout& layout,
-                                         const RankShare& share, int64_t max_batch_tokens);
+                                         const RankShare& share, int64_t max_batch_tokens,
+                                         int64_t context);
 
 }  // namespace dure

@@ -51,7 +51,7 @@ RankModel::RankModel(const StartGroup& start, World& world)
   limits_.page_tokens = start.page_tokens;
   limits_.pages = start.pages;
   limits_.states = start.states;
-  limits_.context = int64_t{start.pages} * start.page_tokens;
+  limits_.context = start.context;
   limits_.max_batch_tokens = start.max_batch_tokens;
 }
 
@@ -60,8 +60,8 @@ void RankModel::load() {
   backend_ = make_cpu_backend(start_.threads);
   weights_ = load_weights(*checkpoint_, residents_, spec_, layout_, share_, start_.threads,
                           &bytes_loaded_);
-  workspace_ =
-      std::make_unique<Workspace>(step_buffers(spec_, layout_, share_, start_.max_batch_tokens));
+  workspace_ = std::make_unique<Workspace>(
+      step_buffers(spec_, layout_, share_, start_.max_batch_tokens, start_.context));
   runtime_.reset(
       new Runtime{spec_, layout_, share_, *backend_, world_, *workspace_, start_.compute});
   cache_ = std::make_unique<KvCache>(spec_, layout_, share_, start_.kv_dtype, start_.pages,

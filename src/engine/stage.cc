@@ -7,6 +7,15 @@
 #include "layers/rope_table.h"
 
 namespace dure {
+namespace {
+
+// Whether a layer sees the keys that the layer before it chose, which may be another stage's.
+bool reuses_choice(const ModelSpec& spec, int64_t layer) {
+  const auto* mla = std::get_if<MlaSpec>(&spec.layers[static_cast<size_t>(layer)].attention);
+  return mla != nullptr && mla->indexer && mla->indexer->reuse;
+}
+
+}  // namespace
 
 Stage::Stage(const Runtime& runtime, const RankWeights& weights, const KvCache& cache)
     : runtime_(runtime), weights_(weights), cache_(cache) {
@@ -55,6 +64,11 @@ void Stage::add_to_stream(int64_t rows, float* out, const Vector& after) {
   runtime_.backend.add(runtime_.workspace.floats(StepBuffer::hidden), out, count);
 }
 
+std::span<float> Stage::chosen_keys(const Batch& batch) const {
+  const auto words = static_cast<size_t>(batch.rows() * selected_words(batch.context));
+  return {runtime_.workspace.floats(StepBuffer::selected), 2 * words};
+}
+
 void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
   const RankPlace& place = runtime_.share.place;
   const int64_t rows = batch.rows();
@@ -74,6 +88,10 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
   } else {
     runtime_.world.receive(rank_of(runtime_.layout, place.stage - 1, place.dp, place.tp),
                            std::as_writable_bytes(stream), "hidden states");
+  }
+  if (reuses_choice(runtime_.spec, runtime_.share.layers.begin)) {
+    runtime_.world.receive(rank_of(runtime_.layout, place.stage - 1, place.dp, place.tp),
+                           std::as_writable_bytes(chosen_keys(batch)), "chosen keys");
   }
   for (size_t i = 0; i < layers_.size(); ++i) {
     const LayerWeights& weights = weights_.layers[i];
@@ -100,8 +118,11 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
     add_to_stream(rows, out, weights.after_ffn_norm);
   }
   if (!runtime_.share.last_stage) {
-    runtime_.world.send(rank_of(runtime_.layout, place.stage + 1, place.dp, place.tp),
-                        std::as_bytes(stream), "hidden states");
+    const int next = rank_of(runtime_.layout, place.stage + 1, place.dp, place.tp);
+    runtime_.world.send(next, std::as_bytes(stream), "hidden states");
+    if (reuses_choice(runtime_.spec, runtime_.share.layers.end)) {
+      runtime_.world.send(next, std::as_bytes(chosen_keys(batch)), "chosen keys");
+    }
   }
 }
 

@@ -45,6 +45,8 @@ class Stage {
   void embed(const Batch& batch);
   // Adds what attention or ffn made to the stream, scaled, and normalised first with `after`.
   void add_to_stream(int64_t rows, float* out, const Vector& after);
+  // The bits of StepBuffer::selected that the batch has.
+  std::span<float> chosen_keys(const Batch& batch) const;
   const float* compute_logits(const int64_t* rows, int64_t count);
 
   struct Layer {

@@ -50,6 +50,7 @@ StepBatch batch_of(const Step& step, const Layout& layout, const RankPlace& plac
                    const StepLimits& limits) {
   StepBatch result;
   Batch& batch = result.batch;
+  batch.context = limits.context;
   batch.rows_of_dp.assign(static_cast<size_t>(layout.dp), 0);
   std::set<std::pair<int, int>> taken;  // dp group and state
   for (const Slice& slice : step.slices) {

@@ -15,6 +15,7 @@ struct LayerCache {
   LatentLayer latent;
   StateLayer recurrence;  // of slots, not pages
   StateLayer convolution;
+  LatentLayer index;  // keys of an indexer
 };
 
 class Attention {

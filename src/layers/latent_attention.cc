@@ -36,6 +36,11 @@ struct ByHead {
   }
 };
 
+// [rows of the batch, selected_words]
+uint64_t* selected_keys(const Runtime& runtime) {
+  return reinterpret_cast<uint64_t*>(runtime.workspace.floats(StepBuffer::selected));
+}
+
 }  // namespace
 
 LatentAttention::LatentAttention(const Runtime& runtime, const MlaSpec& spec,
@@ -60,6 +65,48 @@ void LatentAttention::write_cache(const Runtime& runtime, const Batch& batch, Ro
   backend.latent_write(latent, width, batch.slices, cache.latent);
 }
 
+void LatentAttention::write_index(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
+                                  const LayerCache& cache, const float* x) const {
+  constexpr float layer_norm_eps = 1e-6f;
+  Backend& backend = runtime.backend;
+  const IndexerSpec& indexer = *spec_.indexer;
+  const int64_t rows = batch.rows();
+  const int64_t width = indexer.head_dim;
+  float* key = runtime.workspace.floats(StepBuffer::qkv) + rows * (spec_.kv_rank + spec_.rope_dim);
+  backend.matmul(x, rows, weights_.index_k, nullptr, Compute::fp32, key);
+  backend.layer_norm(key, rows, width, width, weights_.index_k_norm.data(),
+                     weights_.index_k_norm_bias.data(), layer_norm_eps, key);
+  if (indexer.rope.kind != RopeKind::none) {
+    backend.rope(key, rows, 1, width, width, batch.row_index.data(), ropes.of(indexer.rope));
+  }
+  backend.latent_write(key, width, batch.slices, cache.index);
+}
+
+void LatentAttention::choose_keys(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
+                                  const LayerCache& cache, int64_t first, int64_t rows,
+                                  const float* x, const float* q_a, float* index_q) const {
+  Backend& backend = runtime.backend;
+  const IndexerSpec& indexer = *spec_.indexer;
+  const int64_t width = indexer.heads * indexer.head_dim;
+  const int64_t words = selected_words(batch.context);
+  float* weights = index_q + rows * width;
+  backend.matmul(q_a, rows, weights_.index_q, nullptr, Compute::fp32, index_q);
+  backend.matmul(x, rows, weights_.index_weights, nullptr, Compute::fp32, weights);
+  if (indexer.rope.kind != RopeKind::none) {
+    backend.rope(index_q, rows, indexer.heads, indexer.head_dim, width,
+                 batch.row_index.data() + first, ropes.of(indexer.rope));
+  }
+  float* scores = runtime.workspace.floats(StepBuffer::index_scores);
+  for (int64_t row = 0; row < rows; row += index_rows) {
+    const int64_t count = std::min(index_rows, rows - row);
+    const auto slices = slices_within(batch.slices, first + row, count);
+    backend.index_scores(index_q + row * width, width, weights + row * indexer.heads, indexer.heads,
+                         slices, cache.index, scores, batch.context);
+    backend.select_keys(scores, batch.context, slices, indexer.top_k,
+                        selected_keys(runtime) + (first + row) * words, words);
+  }
+}
+
 void LatentAttention::attend(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
                              const LayerCache& cache, int64_t first, int64_t rows, const float* x,
                              float* attended) const {
@@ -73,6 +120,7 @@ void LatentAttention::attend(const Runtime& runtime, const Batch& batch, RopeTab
   float* in_latent = q + rows * widths.q;
   const int64_t width = spec_.kv_rank + spec_.rope_dim;
 
+  const float* hidden = x;
   if (spec_.q_rank) {
     backend.matmul(x, rows, weights_.q_a, data_or_null(weights_.q_a_bias), runtime.compute, q_a);
     backend.rms_norm(q_a, rows, *spec_.q_rank, *spec_.q_rank, weights_.q_a_norm.data(),
@@ -99,6 +147,14 @@ void LatentAttention::attend(const Runtime& runtime, const Batch& batch, RopeTab
   LatentShape shape;
   shape.heads = heads_;
   shape.scale = static_cast<float>(spec_.scale);
+  if (spec_.indexer) {
+    if (!spec_.indexer->reuse) {
+      choose_keys(runtime, batch, ropes, cache, first, rows, hidden, q_a,
+                  in_latent + rows * widths.attended);
+    }
+    shape.selected_words = selected_words(batch.context);
+    shape.selected = selected_keys(runtime) + first * shape.selected_words;
+  }
   backend.latent_attention(q, widths.q, slices_within(batch.slices, first, rows), shape,
                            cache.latent, in_latent);
   backend.grouped_matmul(in_latent, {work.source, work.begin}, weights_.v_up, runtime.compute,
@@ -118,6 +174,7 @@ void LatentAttention::forward(const Runtime& runtime, const Batch& batch, RopeTa
   float* attended = runtime.workspace.floats(StepBuffer::attended);
   if (heads_ > 0) {
     write_cache(runtime, batch, ropes, cache, x);
+    if (spec_.indexer && !spec_.indexer->reuse) write_index(runtime, batch, ropes, cache, x);
     for (int64_t first = 0; first < rows; first += latent_rows) {
       attend(runtime, batch, ropes, cache, first, std::min(latent_rows, rows - first),
              x + first * hidden, attended + first * heads_ * spec_.v_dim);

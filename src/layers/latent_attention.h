@@ -2,6 +2,10 @@
 // rows themselves: queries are brought into the latent space of the keys, and what is attended is
 // brought out of it for the values, so that keys and values of heads are never made. Heads are
 // split over tp; the latent rows are every rank's.
+//
+// With an indexer a query sees only the keys that it chooses (DeepSeek-V3.2-Exp, section 2.1); the
+// choice is every rank's own and the same, and stays in StepBuffer::selected for layers that reuse
+// it.
 #pragma once
 
 #include "layers/attention.h"
@@ -18,6 +22,13 @@ class LatentAttention final : public Attention {
  private:
   void write_cache(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
                    const LayerCache& cache, const float* x) const;
+  void write_index(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
+                   const LayerCache& cache, const float* x) const;
+  // Chooses the keys of rows [first, first + rows) into StepBuffer::selected. q_a: their compressed
+  // queries; index_q: floats for the index's own.
+  void choose_keys(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
+                   const LayerCache& cache, int64_t first, int64_t rows, const float* x,
+                   const float* q_a, float* index_q) const;
   // Rows [first, first + rows) of the batch: attended[rows, heads * v_dim].
   void attend(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
               const LayerCache& cache, int64_t first, int64_t rows, const float* x,

@@ -40,6 +40,7 @@ struct Batch {
   std::vector<AttentionSlice> slices;
   std::vector<StateSlice> states;   // of the same slices
   std::vector<int64_t> rows_of_dp;  // of every dp group, this one's included
+  int64_t context = 0;              // tokens of the longest sequence that may come
   int64_t rows() const { return static_cast<int64_t>(tokens.size()); }
 };
 

@@ -29,6 +29,7 @@ static void visit_fields(auto& wire, Is<StartGroup> auto& m) {
   wire.choice("kv_dtype", m.kv_dtype, DType::f16);
   wire("page_tokens", m.page_tokens);
   wire("pages", m.pages);
+  wire("context", m.context);
   wire("states", m.states);
   wire("max_batch_tokens", m.max_batch_tokens);
   wire("threads", m.threads);

@@ -29,6 +29,7 @@ struct StartGroup {
   DType kv_dtype = DType::bf16;
   int32_t page_tokens = 16;
   int32_t pages = 0;             // of each dp group's cache
+  int32_t context = 0;           // tokens of the longest sequence
   int32_t states = 0;            // sequences of each dp group at once: slots of recurrent state
   int32_t max_batch_tokens = 0;  // of one step and dp group
   int32_t threads = 1;           // of each rank

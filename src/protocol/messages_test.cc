@@ -61,6 +61,7 @@ ToRanks random_to_ranks(Dice& dice) {
       m.kv_dtype = static_cast<DType>(dice.below(3));
       m.page_tokens = dice.any<int32_t>();
       m.pages = dice.any<int32_t>();
+      m.context = dice.any<int32_t>();
       m.states = dice.any<int32_t>();
       m.max_batch_tokens = dice.any<int32_t>();
       m.threads = dice.any<int32_t>();
@@ -144,7 +145,8 @@ TEST(Messages, RandomMessagesSurviveTheTrip) {
 }
 
 TEST(Messages, StartGroupKeepsEveryField) {
-  const StartGroup sent{"/m/폴더", {2, 3, 4, 8}, Compute::fp32, DType::f16, 32, 99, 3, 512, 7, 2.5};
+  const StartGroup sent{"/m/폴더", {2, 3, 4, 8}, Compute::fp32, DType::f16, 32, 99, 1000, 3, 512,
+                        7,         2.5};
   const auto got = std::get<StartGroup>(decode_to_ranks(body_of(encode(ToRanks(sent)))));
   EXPECT_EQ(got.model, sent.model);
   EXPECT_EQ(got.layout, sent.layout);
@@ -152,6 +154,7 @@ TEST(Messages, StartGroupKeepsEveryField) {
   EXPECT_EQ(got.kv_dtype, DType::f16);
   EXPECT_EQ(got.page_tokens, 32);
   EXPECT_EQ(got.pages, 99);
+  EXPECT_EQ(got.context, 1000);
   EXPECT_EQ(got.states, 3);
   EXPECT_EQ(got.max_batch_tokens, 512);
   EXPECT_EQ(got.threads, 7);

@@ -203,6 +203,7 @@ GroupOptions sized_group(const VerifyOptions& options, const Expected& expected)
   const int sequences_each = (options.batch + start.layout.dp - 1) / start.layout.dp;
   start.pages = sequences_each * pages_for(longest.sequence);
   start.states = sequences_each;
+  start.context = static_cast<int32_t>(longest.sequence);
   const int64_t rows = options.chunk > 0 ? options.chunk : longest.prompt;
   start.max_batch_tokens = static_cast<int32_t>(sequences_each * rows);
   return group;
