@@ -51,6 +51,7 @@ Json to_json(const VerifyResult& result) {
   return {{"passed", result.passed},
           {"max_abs_logit_error", result.max_abs_logit_error},
           {"tolerance", result.tolerance.logit},
+          {"amplification", result.amplification},
           {"greedy_match", matched},
           {"greedy_steps", steps},
           {"router_agreement",
@@ -80,6 +81,22 @@ void print(const VerifyResult& result, const Options& options) {
   }
   fmt::print("{}, {} compute, {}\n{}", to_string(options.run.layout.layout),
              to_string(options.run.chosen_compute()), result.group.ranks.at(0).isa, table.text());
+  int64_t positions = 0;
+  int64_t compared = 0;
+  for (const PromptCheck& prompt : result.prompts) {
+    positions += prompt.tokens;
+    compared += prompt.positions_compared;
+  }
+  if (compared < positions) {
+    fmt::print(
+        "{} of {} positions compared: from the first route within its margin that went another "
+        "way, answers may rightly differ; --compute fp32 compares more\n",
+        compared, positions);
+  }
+  if (result.amplification > 1.0) {
+    fmt::print("this model amplifies roundings {:.1f} times more than assumed (measured in fp32)\n",
+               result.amplification);
+  }
   fmt::print("tolerance {:.3g}   logits_hash {}   {}\n", result.tolerance.logit, result.logits_hash,
              result.passed ? "the model answers as recorded" : "MISMATCH");
 }

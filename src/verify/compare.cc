@@ -11,6 +11,16 @@
 // in the root mean square, and a logit's error e * rms(logits). Errors of many logits are close to
 // a normal distribution; the largest of 10^4 to 10^6 of them lies within 5 standard deviations. One
 // factor of two is for what a model amplifies (norms of small rows, slopes of the softmax).
+//
+// That factor is too small for models whose scores are large: a softmax turns an error of a score
+// into a relative error of the weights, and scores of 50 carry errors that scores of 5 do not. How
+// much a model amplifies is measured, not guessed, where bf16 leaves its tolerance: the same
+// prompts in fp32 are off the record by roundings of 2^-24, of every addition of a product too, of
+// which there are `hidden`. So an fp32 run of a model that is not worse than assumed errs by at
+// most
+//   2^-16 * sqrt(hidden) * the bf16 tolerance,
+// and where it errs by more, bf16 may, by the same factor. An arithmetic fault of bf16 alone does
+// not show in fp32, so it finds no excuse here.
 #include "verify/compare.h"
 
 #include <algorithm>
@@ -81,6 +91,16 @@ Tolerance tolerance_for(Compute compute, const ModelSpec& spec, double logit_rms
   // Two logits, each off by at most the tolerance.
   tolerance.greedy = 2.0 * tolerance.logit;
   return tolerance;
+}
+
+double amplification_of(const ModelSpec& spec, double logit_rms, double fp32_error) {
+  const double assumed = tolerance_for(Compute::bf16, spec, logit_rms).logit *
+                         std::sqrt(static_cast<double>(spec.hidden)) / 65536.0;
+  return std::max(1.0, fp32_error / assumed);
+}
+
+Tolerance times(const Tolerance& tolerance, double factor) {
+  return {tolerance.logit * factor, tolerance.router * factor, tolerance.greedy * factor};
 }
 
 PromptCheck compare_prefill(const ExpectedPrompt& expected, int64_t top_k, const TracedSlice& got,

@@ -25,6 +25,7 @@ struct VerifyOptions {
 struct VerifyResult {
   std::vector<PromptCheck> prompts;
   Tolerance tolerance;
+  double amplification = 1.0;  // beyond what the tolerance assumes, measured in fp32 if needed
   double max_abs_logit_error = 0.0;
   std::string logits_hash;  // xxh3 (64 bits, hexadecimal) of all prompts' raw fp32 logits, in order
   bool passed = false;
