@@ -37,7 +37,7 @@ enum class StepBuffer {
   all_logits,       // [logit_rows, vocabulary] fp32, twice: by rank and in order
 };
 
-inline constexpr int step_buffer_count = 22;
+inline constexpr int step_buffer_count = static_cast<int>(StepBuffer::all_logits) + 1;
 std::string_view to_string(StepBuffer buffer);
 
 // Rows of logits computed at once; more rows take more rounds.
