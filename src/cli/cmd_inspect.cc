@@ -179,6 +179,7 @@ Json to_json(const Facts& facts, bool list_weights) {
       {"sparsity_multiplier", sparsity_multiplier(facts)},
       {"dtype_mix", facts.dtypes},
       {"quantization", spec.quantization},
+      {"runs", spec.planned_only.empty() && spec.quantization.empty()},
       {"planned_only", spec.planned_only},
       {"weight_bytes", facts.weight_bytes},
       {"kv_bytes_per_token", kv_bytes_per_token(spec, DType::bf16)},
@@ -229,7 +230,11 @@ void print_facts(const Facts& facts) {
   table.add({"types",
              fmt::format("{} ({})", fmt::join(mix, ", "),
                          facts.from_files ? "as the files hold them" : "as config.json states")});
-  if (!spec.planned_only.empty()) table.add({"planned only", spec.planned_only});
+  if (!spec.planned_only.empty()) {
+    table.add({"planned only", spec.planned_only});
+  } else if (spec.quantization.empty()) {
+    table.add({"engine", "runs it"});
+  }
   if (!spec.quantization.empty()) {
     table.add({"quantization", spec.quantization + ": planned only, counted unquantized here"});
   }
