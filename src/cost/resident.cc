@@ -89,6 +89,15 @@ constexpr std::array rules = {
     Rule{Part::shared_up, Slot::shared_gate_up, Form::packed},
     Rule{Part::shared_down, Slot::shared_down, Form::packed},
     Rule{Part::shared_router, Slot::shared_router, Form::packed},
+    Rule{Part::beside_gate, Slot::beside_gate_up, Form::packed},
+    Rule{Part::beside_up, Slot::beside_gate_up, Form::packed},
+    Rule{Part::beside_down, Slot::beside_down, Form::packed},
+    Rule{Part::after_beside_norm, Slot::after_beside_norm, Form::vector},
+    Rule{Part::experts_norm, Slot::experts_norm, Form::vector},
+    Rule{Part::after_experts_norm, Slot::after_experts_norm, Form::vector},
+    Rule{Part::router_scale, Slot::router_scale, Form::vector},
+    Rule{Part::expert_scale, Slot::expert_scale, Form::vector},
+    Rule{Part::layer_scale, Slot::layer_scale, Form::vector},
 };
 
 // bind_inventory refuses models with parts that no rule names, so that they are only counted.
@@ -118,7 +127,7 @@ Slot slot_of(const Weight& weight) {
 }
 
 bool is_gate(Part part) {
-  return part == Part::gate || part == Part::shared_gate;
+  return part == Part::gate || part == Part::shared_gate || part == Part::beside_gate;
 }
 
 // The pieces in which a product with this weight is summed on this rank.

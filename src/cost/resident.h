@@ -68,6 +68,14 @@ enum class Slot {
   shared_gate_up,
   shared_down,
   shared_router,
+  beside_gate_up,  // a dense part beside experts
+  beside_down,
+  after_beside_norm,
+  experts_norm,
+  after_experts_norm,
+  router_scale,
+  expert_scale,
+  layer_scale,
   planned_only,  // one weight of a kind that is not run yet
 };
 

@@ -84,11 +84,14 @@ Widths widths_of(const ModelSpec& spec, const Layout& layout, const RankShare& s
     } else if (const auto* mixture = std::get_if<MoeFfn>(&layer.ffn)) {
       const MoeFfn& moe = *mixture;
       widen(widths.experts, moe.experts);
-      if (moe.beside) widen(widths.ffn, cut(moe.beside->intermediate, layout.tp, share.place.tp));
       widen(widths.top_k, moe.top_k);
       widen(widths.local_slots,
             std::min(moe.top_k, experts_of(moe, layout, share.place.ep).size()));
       widen(widths.expert_mid, cut(moe.intermediate, layout.etp(), share.place.etp));
+      if (moe.beside) {
+        widen(widths.ffn, cut(moe.beside->intermediate, layout.tp, share.place.tp));
+        widths.shared = true;
+      }
       if (moe.shared) {
         widen(widths.ffn, cut(moe.shared->intermediate, layout.tp, share.place.tp));
         widths.shared = true;

@@ -25,7 +25,7 @@ enum class StepBuffer {
   norm_sums,        // [tokens, heads of the model + 1] fp32; norms over heads of several ranks
   router,           // [tokens, experts + 1] fp32
   routes,           // [tokens, top k] of ids int32 and weights fp32
-  shared,           // [tokens, hidden] fp32: a shared expert's output
+  shared,           // [tokens, hidden] fp32: of a shared expert, or a dense part beside experts
   dispatch_send,    // [owned tokens of a chunk * ranks of other dp groups, hidden] fp32
   expert_input,     // [chunk * dp, hidden] fp32: rows of this and other dp groups
   expert_mid,       // [chunk * dp * top k, expert intermediate of the rank] fp32

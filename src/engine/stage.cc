@@ -102,20 +102,22 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
                                normed, out);
       add_to_stream(rows, out, weights.after_attention_norm);
     }
-    if (!layer.moe && layer.dense == nullptr) continue;
-    norm(weights.ffn_norm);
+    if (layer.moe || layer.dense != nullptr) norm(weights.ffn_norm);
     if (layer.moe) {
       const auto global = static_cast<size_t>(runtime_.share.layers.begin) + i;
       const auto widest = static_cast<size_t>(widest_experts_);
       RouteTrace* trace = traces == nullptr ? nullptr : &traces->emplace_back();
-      layer.moe->forward(runtime_, batch, normed, out,
+      layer.moe->forward(runtime_, batch, hidden, normed, out,
                          std::span(expert_tokens_).subspan(global * widest, widest),
                          &computed_expert_rows_, trace);
-    } else {
+    } else if (layer.dense != nullptr) {
       mlp_forward(runtime_, weights.mlp, layer.dense->activation, normed, rows, out,
                   "feed-forward output");
     }
-    add_to_stream(rows, out, weights.after_ffn_norm);
+    if (layer.moe || layer.dense != nullptr) add_to_stream(rows, out, weights.after_ffn_norm);
+    if (!weights.output_scale.empty()) {
+      runtime_.backend.scale(hidden, count, weights.output_scale[0]);
+    }
   }
   if (!runtime_.share.last_stage) {
     const int next = rank_of(runtime_.layout, place.stage + 1, place.dp, place.tp);

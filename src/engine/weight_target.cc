@@ -134,6 +134,22 @@ WeightTarget target_of(RankWeights& weights, const Resident& resident, const Mod
       return {.matrix = &layer.moe.shared.down};
     case Slot::shared_router:
       return {.matrix = &layer.moe.shared_router};
+    case Slot::beside_gate_up:
+      return {.matrix = &layer.moe.beside.gate_up};
+    case Slot::beside_down:
+      return {.matrix = &layer.moe.beside.down};
+    case Slot::after_beside_norm:
+      return {.vector = &layer.moe.after_beside_norm};
+    case Slot::experts_norm:
+      return {.vector = &layer.moe.experts_norm};
+    case Slot::after_experts_norm:
+      return {.vector = &layer.moe.after_experts_norm};
+    case Slot::router_scale:
+      return {.vector = &layer.moe.router_scale};
+    case Slot::expert_scale:
+      return {.vector = &layer.moe.expert_scale};
+    case Slot::layer_scale:
+      return {.vector = &layer.output_scale};
     case Slot::embedding:
     case Slot::head:
     case Slot::final_norm:

@@ -86,7 +86,7 @@ struct Sequence {
 
   void write(Backend& backend, int64_t from, int64_t to) {
     const AttentionSlice slice{from, to - from, from, pages};
-    backend.kv_write(k(), v(), stride, {&slice, 1}, cache());
+    backend.kv_write(k(), stride, v(), stride, {&slice, 1}, cache());
   }
 
   // Rows are positions; cuts in rising order, the last one the length.
@@ -273,8 +273,8 @@ TEST_P(AttentionOnIsa, ThreadsHeadsBesideAndOrderOfSlicesChangeNoBit) {
     for (int threads : {1, 2, 5}) {
       const auto backend = make_cpu_backend(threads, GetParam());
       for (const auto& slices : {forward, backward}) {
-        backend->kv_write(all.k(), all.v(), all.stride, {&before, 1}, all.cache());
-        backend->kv_write(all.k(), all.v(), all.stride, slices, all.cache());
+        backend->kv_write(all.k(), all.stride, all.v(), all.stride, {&before, 1}, all.cache());
+        backend->kv_write(all.k(), all.stride, all.v(), all.stride, slices, all.cache());
         std::vector<float> out(static_cast<size_t>(120 * width), 0.0f);
         backend->attention(all.q(), all.stride, slices, all.shape(), all.cache(), out.data());
         if (expected.empty()) expected = out;
@@ -370,7 +370,7 @@ TEST_P(AttentionOnIsa, NoHeadsNoTokensAndNoSlicesAreNothingToDo) {
   const AttentionSlice empty{0, 0, 5, sequence.pages};
   backend->attention(sequence.q(), stride, {&empty, 1}, sequence.shape(), sequence.cache(),
                      &untouched);
-  backend->kv_write(sequence.k(), sequence.v(), stride, {&empty, 1}, sequence.cache());
+  backend->kv_write(sequence.k(), stride, sequence.v(), stride, {&empty, 1}, sequence.cache());
   const AttentionSlice slice{0, 3, 0, sequence.pages};
   AttentionShape no_heads = sequence.shape();
   no_heads.heads = 0;
@@ -379,7 +379,7 @@ TEST_P(AttentionOnIsa, NoHeadsNoTokensAndNoSlicesAreNothingToDo) {
   KvLayer no_cache = sequence.cache();
   no_cache.kv_heads = 0;
   backend->attention(sequence.q(), stride, {&slice, 1}, no_heads, no_cache, &untouched);
-  backend->kv_write(sequence.k(), sequence.v(), 0, {&slice, 1}, no_cache);
+  backend->kv_write(sequence.k(), 0, sequence.v(), 0, {&slice, 1}, no_cache);
   EXPECT_EQ(untouched, 7.0f);
 }
 

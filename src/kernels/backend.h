@@ -274,8 +274,8 @@ class Backend {
                     const int32_t* positions, const RopeTable& table) = 0;
 
   // Writes k [rows, kv_heads, head_dim] and v [rows, kv_heads, v_head_dim] of the slices into their
-  // pages. Rows of both are `stride` apart (they are parts of one fused row).
-  virtual void kv_write(const float* k, const float* v, int64_t stride,
+  // pages. Rows are `k_stride` and `v_stride` apart.
+  virtual void kv_write(const float* k, int64_t k_stride, const float* v, int64_t v_stride,
                         std::span<const AttentionSlice> slices, const KvLayer& cache) = 0;
 
   // out[row, heads * v_head_dim] = softmax(q · Kᵀ * scale) · V, causal, over pages in fixed blocks

@@ -102,10 +102,28 @@ GqaAttention::Row GqaAttention::project(const Runtime& runtime, int64_t rows,
   const int64_t q = heads_.q.size() * spec_.head_dim;
   const int64_t k = heads_.kv.size() * spec_.head_dim;
   const int64_t v = heads_.kv.size() * spec_.v_head_dim;
+  const int64_t stride = weights_.qkv.shape().n;
   float* at = runtime.workspace.floats(StepBuffer::qkv);
   runtime.backend.matmul(x, rows, weights_.qkv, data_or_null(weights_.qkv_bias), runtime.compute,
                          at);
-  return {at, at + q, at + q + k, at + q + k + v, weights_.qkv.shape().n};
+  if (spec_.values_are_keys) return {at, at + q, at + rows * stride, at + q + k, stride, v};
+  return {at, at + q, at + q + k, at + q + k + v, stride, stride};
+}
+
+// Before k is normalised and rotated: values are what its projection alone made.
+void GqaAttention::make_values(const Runtime& runtime, int64_t rows, const Row& row) const {
+  const int64_t d = spec_.v_head_dim;
+  if (spec_.values_are_keys) {
+    for (int64_t i = 0; i < rows; ++i) {
+      std::copy_n(row.k + i * row.stride, heads_.kv.size() * d, row.v + i * row.v_stride);
+    }
+  }
+  if (!spec_.v_norm) return;
+  for (int64_t head = 0; head < heads_.kv.size(); ++head) {
+    float* at = row.v + head * d;
+    runtime.backend.rms_norm(at, rows, d, row.v_stride, nullptr,
+                             static_cast<float>(runtime.spec.norm_eps), at);
+  }
 }
 
 AttentionShape GqaAttention::shape() const {
@@ -128,6 +146,7 @@ void GqaAttention::forward(const Runtime& runtime, const Batch& batch, RopeTable
   const int64_t rows = batch.rows();
   const int64_t d = spec_.head_dim;
   const Row row = project(runtime, rows, x);
+  make_values(runtime, rows, row);
   if (!spec_.norm_after_rope) normalise(runtime, rows, row);
   if (spec_.rope.kind != RopeKind::none) {
     const RopeTable& rope = ropes.of(spec_.rope);
@@ -137,7 +156,7 @@ void GqaAttention::forward(const Runtime& runtime, const Batch& batch, RopeTable
   }
   if (spec_.norm_after_rope) normalise(runtime, rows, row);
   if (spec_.temperature) sharpen(runtime, batch, row);
-  backend.kv_write(row.k, row.v, row.stride, batch.slices, cache.kv);
+  backend.kv_write(row.k, row.stride, row.v, row.v_stride, batch.slices, cache.kv);
 
   const int64_t width = heads_.q.size() * spec_.v_head_dim;
   float* attended = runtime.workspace.floats(StepBuffer::attended);

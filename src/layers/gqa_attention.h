@@ -14,15 +14,18 @@ class GqaAttention final : public Attention {
                const LayerCache& cache, const float* x, float* out) const override;
 
  private:
-  // Where the parts of a row lie in StepBuffer::qkv.
+  // Where the parts of a row lie in StepBuffer::qkv. Values that are keys have rows of their own
+  // behind all others.
   struct Row {
     float* q;
     float* k;
     float* v;
     float* gate;
-    int64_t stride;
+    int64_t stride;  // of all but v
+    int64_t v_stride;
   };
   Row project(const Runtime& runtime, int64_t rows, const float* x) const;
+  void make_values(const Runtime& runtime, int64_t rows, const Row& row) const;
   void normalise(const Runtime& runtime, int64_t rows, const Row& row) const;
   void normalise_heads(const Runtime& runtime, int64_t rows, const Row& row) const;
   void normalise_whole(const Runtime& runtime, int64_t rows, const Row& row) const;

@@ -2,8 +2,10 @@
 #include "layers/moe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
+#include "base/error.h"
 #include "layers/mlp.h"
 
 namespace dure {
@@ -38,7 +40,9 @@ RouteShape shape_of(const MoeFfn& moe) {
 }  // namespace
 
 Moe::Moe(const Runtime& runtime, const MoeFfn& spec, const MoeWeights& weights)
-    : spec_(spec), weights_(weights), exchange_(runtime, spec) {}
+    : spec_(spec), weights_(weights), exchange_(runtime, spec) {
+  DURE_CHECK(!spec.shared || !spec.beside);  // they share a buffer
+}
 
 void Moe::route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
                 float* weights) const {
@@ -48,6 +52,29 @@ void Moe::route(const Runtime& runtime, const float* x, int64_t rows, int32_t* i
                          Compute::fp32, logits);
   runtime.backend.route(logits, data_or_null(weights_.correction), rows, shape_of(spec_), ids,
                         weights);
+  if (!spec_.router.expert_scale) return;
+  for (int64_t i = 0; i < rows * spec_.top_k; ++i) {
+    weights[i] *= weights_.expert_scale[static_cast<size_t>(ids[i])];
+  }
+}
+
+// The stream normalised without weights, times the stored ones, divided by the root of its width.
+void Moe::make_router_input(const Runtime& runtime, const float* stream, int64_t rows,
+                            float* out) const {
+  const int64_t hidden = runtime.spec.hidden;
+  runtime.backend.rms_norm(stream, rows, hidden, hidden, weights_.router_scale.data(),
+                           static_cast<float>(runtime.spec.norm_eps), out);
+  const double root = std::sqrt(static_cast<double>(hidden));
+  runtime.backend.scale(out, rows * hidden, static_cast<float>(1.0 / root));
+}
+
+void Moe::compute_beside(const Runtime& runtime, const float* x, int64_t rows) const {
+  const int64_t hidden = runtime.spec.hidden;
+  float* beside = runtime.workspace.floats(StepBuffer::shared);
+  mlp_forward(runtime, weights_.beside, spec_.beside->activation, x, rows, beside,
+              "dense part beside experts");
+  runtime.backend.rms_norm(beside, rows, hidden, hidden, weights_.after_beside_norm.data(),
+                           static_cast<float>(runtime.spec.norm_eps), beside);
 }
 
 void Moe::compute_shared(const Runtime& runtime, const float* x, int64_t rows) const {
@@ -82,20 +109,27 @@ void Moe::compute_experts(const Runtime& runtime, const Dispatched& work, float*
                                  results);
 }
 
-void Moe::forward(const Runtime& runtime, const Batch& batch, float* x, float* out,
-                  std::span<int64_t> expert_tokens, int64_t* computed, RouteTrace* trace) const {
+void Moe::forward(const Runtime& runtime, const Batch& batch, const float* stream, float* x,
+                  float* out, std::span<int64_t> expert_tokens, int64_t* computed,
+                  RouteTrace* trace) const {
   const int64_t rows = batch.rows();
   const int64_t hidden = runtime.spec.hidden;
   const int64_t slots = rows * spec_.top_k;
   int32_t* ids = runtime.workspace.ints(StepBuffer::routes);
   float* weights = reinterpret_cast<float*>(ids + slots);
-  route(runtime, x, rows, ids, weights);
+  if (spec_.router.input_norm) make_router_input(runtime, stream, rows, out);
+  route(runtime, spec_.router.input_norm ? out : x, rows, ids, weights);
   for (int64_t i = 0; i < slots; ++i) ++expert_tokens[static_cast<size_t>(ids[i])];
   if (trace != nullptr) {
     trace->ids.assign(ids, ids + slots);
     trace->weights.assign(weights, weights + slots);
   }
+  const auto eps = static_cast<float>(runtime.spec.norm_eps);
   if (spec_.shared) compute_shared(runtime, x, rows);
+  if (spec_.beside) {
+    compute_beside(runtime, x, rows);
+    runtime.backend.rms_norm(stream, rows, hidden, hidden, weights_.experts_norm.data(), eps, x);
+  }
   if (spec_.router.scales_input) {
     // One expert a token (checked with the config), so that its input can be scaled in place.
     runtime.backend.scale_rows(x, weights, rows, hidden);
@@ -120,7 +154,11 @@ void Moe::forward(const Runtime& runtime, const Batch& batch, float* x, float* o
                       weights + at * spec_.top_k, data_or_null(weights_.down_bias), rows_of_dp,
                       out + at * hidden);
   }
-  if (spec_.shared) {
+  if (spec_.beside) {
+    runtime.backend.rms_norm(out, rows, hidden, hidden, weights_.after_experts_norm.data(), eps,
+                             out);
+  }
+  if (spec_.shared || spec_.beside) {
     runtime.backend.add(out, runtime.workspace.floats(StepBuffer::shared), rows * hidden);
   }
 }

@@ -14,18 +14,24 @@ class Moe {
 
   const MoeFfn& spec() const { return spec_; }
 
-  // out[rows, hidden], replicated over tp. x: [rows, hidden] (normed), overwritten. Adds the token
-  // slots that each expert got from this dp group to expert_tokens[experts] and the rows this rank
-  // computed to *computed. Every rank of the stage takes part, also with no rows.
-  void forward(const Runtime& runtime, const Batch& batch, float* x, float* out,
-               std::span<int64_t> expert_tokens, int64_t* computed, RouteTrace* trace) const;
+  // out[rows, hidden], replicated over tp. x: [rows, hidden] (normed), overwritten; stream: [rows,
+  // hidden], what x was made of, read where the layer normalises it in ways of its own. Adds the
+  // token slots that each expert got from this dp group to expert_tokens[experts] and the rows this
+  // rank computed to *computed. Every rank of the stage takes part, also with no rows.
+  void forward(const Runtime& runtime, const Batch& batch, const float* stream, float* x,
+               float* out, std::span<int64_t> expert_tokens, int64_t* computed,
+               RouteTrace* trace) const;
 
  private:
   void route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
              float* weights) const;
   // results: [work, hidden]
   void compute_experts(const Runtime& runtime, const Dispatched& work, float* results) const;
-  // Into StepBuffer::shared.
+  // Into out[rows, hidden]: what the router reads of the stream.
+  void make_router_input(const Runtime& runtime, const float* stream, int64_t rows,
+                         float* out) const;
+  // Both into StepBuffer::shared.
+  void compute_beside(const Runtime& runtime, const float* x, int64_t rows) const;
   void compute_shared(const Runtime& runtime, const float* x, int64_t rows) const;
 
   const MoeFfn& spec_;

@@ -76,6 +76,12 @@ struct MoeWeights {
   Vector gate_bias;  // [the rank's experts, their columns]
   Vector up_bias;
   Vector down_bias;  // [all experts, hidden]
+  Vector router_scale;
+  Vector expert_scale;  // [all experts]
+  MlpWeights beside;    // a dense part beside the experts
+  Vector after_beside_norm;
+  Vector experts_norm;
+  Vector after_experts_norm;
   MlpWeights shared;
   PackedMatrix shared_router;
 };
@@ -85,6 +91,7 @@ struct LayerWeights {
   Vector after_attention_norm;
   Vector ffn_norm;
   Vector after_ffn_norm;
+  Vector output_scale;  // [1]
   AttentionWeights attention;
   LatentWeights latent;  // of latent attention, in place of `attention`
   StateWeights state;    // of a layer that keeps a state, in place of `attention`

@@ -87,14 +87,8 @@ enum class Part {
   state_conv_bias_q,  // [key_heads * key_dim]
   state_conv_bias_k,
   state_conv_bias_v,
-  state_norm,  // [value_dim], or [heads * value_dim]
-  state_out,   // [hidden, heads * value_dim]
-  // What only models that are planned have.
-  o_a,  // [o_groups * o_rank, heads * head_dim / o_groups]: compressed attention's first output
-  compressor,  // of compressed keys
-  latent_in,   // [latent width, hidden], of experts that work in a narrower space
-  latent_out,
-  latent_norm,
+  state_norm,   // [value_dim], or [heads * value_dim]
+  state_out,    // [hidden, heads * value_dim]
   beside_gate,  // a dense part beside experts, as gate, up and down
   beside_up,
   beside_down,
@@ -103,8 +97,14 @@ enum class Part {
   after_experts_norm,
   router_scale,  // [hidden]
   expert_scale,  // [experts]
-  expert_table,  // [vocab, top_k]: the experts of each token
   layer_scale,   // [1]
+  // What only models that are planned have.
+  o_a,  // [o_groups * o_rank, heads * head_dim / o_groups]: compressed attention's first output
+  compressor,  // of compressed keys
+  latent_in,   // [latent width, hidden], of experts that work in a narrower space
+  latent_out,
+  latent_norm,
+  expert_table,  // [vocab, top_k]: the experts of each token
   stream_mix,    // how a part reads and writes several streams
 };
 

@@ -112,7 +112,6 @@ void read(ConfigReader& config, ModelSpec& spec) {
                 .moe_block = "",
                 .router = "router.proj",
                 .experts = ExpertStorage::stacked_out_in};
-  spec.planned_only = "its layers' output scales and parallel feed-forward parts are not run yet";
   for (const auto& window : read_window_pattern(config, layers, kinds.windowed.window, 6)) {
     spec.layers.push_back({window ? kinds.windowed : kinds.full, ffn, true});
   }

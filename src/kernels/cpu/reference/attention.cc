@@ -50,13 +50,13 @@ void attend_block(const float* q, const AttentionShape& shape, const KvLayer& ca
 
 }  // namespace
 
-void ReferenceBackend::kv_write(const float* k, const float* v, int64_t stride,
+void ReferenceBackend::kv_write(const float* k, int64_t k_stride, const float* v, int64_t v_stride,
                                 std::span<const AttentionSlice> slices, const KvLayer& cache) {
   const KvPage layout(cache);
   for (const AttentionSlice& slice : slices) {
     for (int64_t i = 0; i < slice.tokens; ++i) {
-      const int64_t in = (slice.row + i) * stride;
-      layout.write_token(slice.pages, slice.start + i, k + in, v + in);
+      const int64_t row = slice.row + i;
+      layout.write_token(slice.pages, slice.start + i, k + row * k_stride, v + row * v_stride);
     }
   }
 }

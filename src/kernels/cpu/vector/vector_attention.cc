@@ -16,7 +16,7 @@ void VectorBackend::list_slice_rows(std::span<const AttentionSlice> slices) {
       slice_rows_.push_back({static_cast<int32_t>(s), static_cast<int32_t>(i)});
 }
 
-void VectorBackend::kv_write(const float* k, const float* v, int64_t stride,
+void VectorBackend::kv_write(const float* k, int64_t k_stride, const float* v, int64_t v_stride,
                              std::span<const AttentionSlice> slices, const KvLayer& cache) {
   list_slice_rows(slices);
   const KvPage layout(cache);
@@ -24,8 +24,8 @@ void VectorBackend::kv_write(const float* k, const float* v, int64_t stride,
   each_row(static_cast<int64_t>(slice_rows_.size()), width, [&](int64_t index) {
     const SliceRow& at = slice_rows_[static_cast<size_t>(index)];
     const AttentionSlice& slice = slices[static_cast<size_t>(at.slice)];
-    const int64_t in = (slice.row + at.token) * stride;
-    layout.write_token(slice.pages, slice.start + at.token, k + in, v + in);
+    const int64_t row = slice.row + at.token;
+    layout.write_token(slice.pages, slice.start + at.token, k + row * k_stride, v + row * v_stride);
   });
 }
 

@@ -42,7 +42,7 @@ class VectorBackend final : public Backend {
   void rope(float* x, int64_t rows, int64_t heads, int64_t head_dim, int64_t stride,
             const int32_t* positions, const RopeTable& table) override;
 
-  void kv_write(const float* k, const float* v, int64_t stride,
+  void kv_write(const float* k, int64_t k_stride, const float* v, int64_t v_stride,
                 std::span<const AttentionSlice> slices, const KvLayer& cache) override;
   void attention(const float* q, int64_t q_stride, std::span<const AttentionSlice> slices,
                  const AttentionShape& shape, const KvLayer& cache, float* out) override;
