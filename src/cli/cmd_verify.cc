@@ -57,6 +57,8 @@ Json to_json(const VerifyResult& result) {
           {"router_agreement",
            routes > 0 ? static_cast<double>(agreed) / static_cast<double>(routes) : 1.0},
           {"logits_hash", result.logits_hash},
+          {"dropped_slots", result.stats.dropped_slots},
+          {"moved_slots", result.stats.moved_slots},
           {"prompts", prompts}};
 }
 
@@ -92,6 +94,10 @@ void print(const VerifyResult& result, const Options& options) {
         "{} of {} positions compared: from the first route within its margin that went another "
         "way, answers may rightly differ; --compute fp32 compares more\n",
         compared, positions);
+  }
+  if (options.run.expert_capacity > 0.0) {
+    fmt::print("{} token slots found their expert full and were dropped, {} went to another\n",
+               result.stats.dropped_slots, result.stats.moved_slots);
   }
   if (result.amplification > 1.0) {
     fmt::print("this model amplifies roundings {:.1f} times more than assumed (measured in fp32)\n",

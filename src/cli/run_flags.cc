@@ -1,10 +1,13 @@
 // See run_flags.h.
 #include "cli/run_flags.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "base/error.h"
+#include "cli/number_range.h"
 #include "cli/progress.h"
 #include "cluster/machine_memory.h"
 #include "cluster/this_machine.h"
@@ -32,6 +35,9 @@ GroupOptions RunFlags::group_options() const {
   options.start.compute = chosen_compute();
   options.start.kv_dtype = chosen_compute() == Compute::fp32 ? DType::f32 : DType::bf16;
   options.start.threads = chosen_threads();
+  options.start.capacity.factor = expert_capacity;
+  options.start.capacity.overflow =
+      expert_overflow == "next" ? ExpertOverflow::next : ExpertOverflow::drop;
   return options;
 }
 
@@ -45,6 +51,29 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--threads", flags.threads, "of each rank; 0 shares out the cores")
       ->check(CLI::Range(0, 1024));
   app.add_option("--hosts", flags.hosts_file, "hostfile of mpirun, the first host is this one");
+  CLI::Option* capacity =
+      app.add_option("--expert-capacity", flags.expert_capacity,
+                     "bounds each expert to this many times its even share of the token slots of a "
+                     "step and dp group; answers then depend on the batch. Default: no bound")
+          ->check(number_between(1e-3, 1e6));
+  app.add_option("--expert-overflow", flags.expert_overflow,
+                 "what becomes of slots beyond the bound: dropped, or for the token's next best "
+                 "expert that has room")
+      ->check(CLI::IsMember({"drop", "next"}))
+      ->needs(capacity)
+      ->capture_default_str();
+}
+
+void check_expert_capacity(const RunFlags& flags, const ModelSpec& spec) {
+  if (flags.expert_capacity == 0.0) return;
+  const bool mixture =
+      std::any_of(spec.layers.begin(), spec.layers.end(),
+                  [](const LayerSpec& layer) { return std::holds_alternative<MoeFfn>(layer.ffn); });
+  if (!mixture) {
+    throw_bad_input(fmt::format("--expert-capacity {}: a {} model of this config has no experts",
+                                flags.expert_capacity, spec.family),
+                    "leave it out");
+  }
 }
 
 std::unique_ptr<BlockingGroup> start_ranks(const GroupOptions& options) {
@@ -58,6 +87,7 @@ void check_run_flags(const RunFlags& flags) {
   check_layout_flags(flags.layout);
   const ModelSpec spec = load_spec(flags.model);
   check_layout_for(spec, flags.layout.layout);
+  check_expert_capacity(flags, spec);
   const std::vector<Weight> weights = bind_inventory(spec, *CheckpointReader::open(flags.model));
   RunShape shape;  // without a cache: what these commands need of one is small beside the weights
   shape.compute = flags.chosen_compute();

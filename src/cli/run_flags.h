@@ -8,6 +8,7 @@
 
 #include "cli/layout_flags.h"
 #include "group/group.h"
+#include "model/spec.h"
 #include "tensor/dtype.h"
 
 namespace CLI {
@@ -22,6 +23,8 @@ struct RunFlags {
   std::string compute = "auto";
   int threads = 0;  // of each rank; 0: the machine's cores shared out
   std::string hosts_file;
+  double expert_capacity = 0.0;  // 0: no bound
+  std::string expert_overflow = "drop";
 
   Compute chosen_compute() const;
   int chosen_threads() const;
@@ -31,6 +34,9 @@ struct RunFlags {
 
 // `flags` must outlive the parse.
 void add_run_flags(CLI::App& app, RunFlags& flags);
+
+// Throws bad_input for a bound on experts where the model has none.
+void check_expert_capacity(const RunFlags& flags, const ModelSpec& spec);
 
 // Starts the ranks and waits until they are ready, with a bar while they load.
 std::unique_ptr<BlockingGroup> start_ranks(const GroupOptions& options);

@@ -39,6 +39,21 @@ int64_t most_experts(const ModelSpec& spec) {
   return most;
 }
 
+std::string bits_report(const ServeSetup& setup) {
+  const ExpertCapacity& capacity = setup.group.start.capacity;
+  if (capacity.bounded()) {
+    return fmt::format(
+        "experts take at most {} times their even share of a step's token slots, others {}: "
+        "answers depend on what else is in the batch, so the same bits are not promised\n",
+        capacity.factor,
+        capacity.overflow == ExpertOverflow::next ? "go to the next best" : "are dropped");
+  }
+  return setup.same_bits
+             ? "this layout keeps the same bits: every answer is the one of a single rank\n"
+             : "this layout does not keep the order of sums: answers agree with a single rank's "
+               "wherever one token is clearly the best\n";
+}
+
 }  // namespace
 
 std::string planned_report(const ServeSetup& setup) {
@@ -73,10 +88,7 @@ std::string planned_report(const ServeSetup& setup) {
       format_count(setup.model.context),
       format_count(int64_t{schedule.pages} * schedule.page_tokens), layout.dp,
       layout.dp == 1 ? "" : "s", schedule.max_batch_tokens);
-  text += setup.same_bits
-              ? "this layout keeps the same bits: every answer is the one of a single rank\n"
-              : "this layout does not keep the order of sums: answers agree with a single rank's "
-                "wherever one token is clearly the best\n";
+  text += bits_report(setup);
   return text;
 }
 

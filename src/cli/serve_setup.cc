@@ -163,6 +163,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   check_layout_flags(flags.run.layout);
   setup.spec = load_spec(flags.run.model);
   check_layout_for(setup.spec, layout);
+  check_expert_capacity(flags.run, setup.spec);
   const std::vector<Weight> weights =
       bind_inventory(setup.spec, *CheckpointReader::open(flags.run.model));
   setup.same_bits = keeps_the_same_bits(setup.spec, layout);

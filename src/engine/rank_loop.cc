@@ -177,6 +177,8 @@ class RankLoop {
     add_to(stats_.rank_expert_tokens, stats.rank_expert_tokens);
     add_to(stats_.rank_sent_bytes, stats.rank_sent_bytes);
     add_to(stats_.rank_wait_s, stats.rank_wait_s);
+    stats_.dropped_slots += stats.dropped_slots;
+    stats_.moved_slots += stats.moved_slots;
     if (++stats_parts_ < world_.size()) return;
     tell_front(stats_);
     stats_ = {};

@@ -62,8 +62,8 @@ void RankModel::load() {
                           &bytes_loaded_);
   workspace_ = std::make_unique<Workspace>(
       step_buffers(spec_, layout_, share_, start_.max_batch_tokens, start_.context));
-  runtime_.reset(
-      new Runtime{spec_, layout_, share_, *backend_, world_, *workspace_, start_.compute});
+  runtime_.reset(new Runtime{spec_, layout_, share_, *backend_, world_, *workspace_, start_.compute,
+                             start_.capacity});
   cache_ = std::make_unique<KvCache>(spec_, layout_, share_, start_.kv_dtype, start_.pages,
                                      start_.page_tokens, start_.states);
   stage_ = std::make_unique<Stage>(*runtime_, weights_, *cache_);
@@ -96,10 +96,16 @@ GroupStats RankModel::stats() const {
   stats.experts = static_cast<int32_t>(stage_->widest_experts());
   stats.expert_tokens = stage_->expert_tokens();
   // The tp ranks of a dp group route the same tokens: one of them counts.
-  if (share_.place.tp != 0) std::fill(stats.expert_tokens.begin(), stats.expert_tokens.end(), 0);
+  const ExpertCounts& counts = stage_->expert_counts();
+  if (share_.place.tp != 0) {
+    std::fill(stats.expert_tokens.begin(), stats.expert_tokens.end(), 0);
+  } else {
+    stats.dropped_slots = counts.slots.dropped;
+    stats.moved_slots = counts.slots.moved;
+  }
   const CommCounters counters = world_.counters();
   stats.rank_expert_tokens.assign(world, 0);
-  stats.rank_expert_tokens[rank] = stage_->computed_expert_rows();
+  stats.rank_expert_tokens[rank] = counts.computed_rows;
   stats.rank_sent_bytes.assign(world, 0);
   stats.rank_sent_bytes[rank] = counters.sent_bytes;
   stats.rank_wait_s.assign(world, 0.0);

@@ -109,7 +109,7 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
       RouteTrace* trace = traces == nullptr ? nullptr : &traces->emplace_back();
       layer.moe->forward(runtime_, batch, hidden, normed, out,
                          std::span(expert_tokens_).subspan(global * widest, widest),
-                         &computed_expert_rows_, trace);
+                         &expert_counts_, trace);
     } else if (layer.dense != nullptr) {
       mlp_forward(runtime_, weights.mlp, layer.dense->activation, normed, rows, out,
                   "feed-forward output");

@@ -39,7 +39,7 @@ class Stage {
   // [all layers of the model, widest expert count].
   const std::vector<int64_t>& expert_tokens() const { return expert_tokens_; }
   int64_t widest_experts() const { return widest_experts_; }
-  int64_t computed_expert_rows() const { return computed_expert_rows_; }
+  const ExpertCounts& expert_counts() const { return expert_counts_; }
 
  private:
   void embed(const Batch& batch);
@@ -61,7 +61,7 @@ class Stage {
   std::vector<Layer> layers_;
   std::vector<int64_t> expert_tokens_;
   int64_t widest_experts_ = 0;
-  int64_t computed_expert_rows_ = 0;
+  ExpertCounts expert_counts_;
 };
 
 }  // namespace dure

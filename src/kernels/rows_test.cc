@@ -247,6 +247,20 @@ TEST_P(RowsOnIsa, CombineWeighsTheSumOfPartsAndTheBiasOfTheExpert) {
                                      2 * (2002 + 800) + 3 * (220 + 8)}));
 }
 
+// Nothing of it is read: not an expert's number, and no weight, which may be anything.
+TEST_P(RowsOnIsa, CombinePassesOverSlotsThatWereDropped) {
+  const std::vector<float> partial = {1, 2, 10, 20};                  // [2, 2]
+  const std::vector<int32_t> where = {-1, -1, 0, 1, -1, -1, -1, -1};  // two rows of two slots
+  const std::vector<float> weights = {nan, 3, nan, nan};
+  const std::vector<float> bias = {7, 8};
+  const std::vector<int32_t> ids = {-1, 0, -1, -1};
+  std::vector<float> out(4, nan);
+  const auto backend = make_cpu_backend(1, GetParam());
+  backend->combine_experts(partial.data(), where.data(), weights.data(), bias.data(), ids.data(), 2,
+                           2, 2, 2, out.data());
+  EXPECT_EQ(out, (std::vector<float>{3 * (11 + 7), 3 * (22 + 8), 0, 0}));
+}
+
 INSTANTIATE_TEST_SUITE_P(, RowsOnIsa, testing::ValuesIn(cpu_isas()), [](const auto& info) {
   std::string name(info.param);
   std::erase(name, '-');

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "layers/capacity.h"
 
 namespace dure {
 namespace {
@@ -160,6 +161,11 @@ Dispatched ExpertExchange::dispatch(const Runtime& runtime, const float* x, cons
     work.source[static_cast<size_t>(row)] = row_of[i / static_cast<size_t>(top_k_)];
   }
 
+  if (layout_.stage_ranks() == 1) {
+    work.order = std::move(work_row);
+    return work;
+  }
+
   // What goes back to whom: the owner of token t gets its slots in order.
   const auto ranks = static_cast<size_t>(layout_.stage_ranks());
   work.send_rows.assign(ranks, 0);
@@ -179,6 +185,10 @@ Dispatched ExpertExchange::dispatch(const Runtime& runtime, const float* x, cons
         }
         if (!to_myself) continue;
         for (int part = 0; part < layout_.etp(); ++part) {
+          if (all_ids[i] < 0) {
+            work.where.push_back(dropped_slot);
+            continue;
+          }
           const auto from = holder(all_ids[i], part);
           // A rank's rows arrive in this very order: position now, offset of the rank below.
           work.where.push_back(static_cast<int32_t>(work.receive_rows[from]++));
@@ -191,6 +201,7 @@ Dispatched ExpertExchange::dispatch(const Runtime& runtime, const float* x, cons
       size_t at = 0;
       for (size_t i = begin; i < end; ++i) {
         for (int part = 0; part < layout_.etp(); ++part, ++at) {
+          if (work.where[at] == dropped_slot) continue;
           const auto from = holder(all_ids[i], part);
           work.where[at] += static_cast<int32_t>(offset[from]);
         }

@@ -20,9 +20,10 @@ struct Dispatched {
   std::vector<int32_t> source;        // [work] input row of each work row; work is sorted by expert
   std::vector<int32_t> begin;         // [local experts + 1] first work row of each expert
   std::vector<int32_t> order;         // work rows in the order they go back: by rank, token, slot
+                                      // (of a rank alone: by token and slot, -1 if dropped)
   std::vector<int64_t> send_rows;     // [stage ranks] how many of them to each
   std::vector<int64_t> receive_rows;  // [stage ranks]
-  std::vector<int32_t> where;  // [owned tokens, top_k, etp] row of the received (or local) rows
+  std::vector<int32_t> where;  // [owned tokens, top_k, etp] row of the received, -1 if dropped
   int64_t work() const { return static_cast<int64_t>(source.size()); }
 };
 
@@ -31,8 +32,8 @@ class ExpertExchange {
   ExpertExchange(const Runtime& runtime, const MoeFfn& moe);
 
   // x: [rows_of_dp[own], hidden]; ids: [the same rows, top_k] global expert numbers, equal on all
-  // tp ranks of the group. rows_of_dp: token rows of every dp group in this chunk, the same on all
-  // ranks.
+  // tp ranks of the group; slots that are dropped_slot go nowhere. rows_of_dp: token rows of every
+  // dp group in this chunk, the same on all ranks.
   Dispatched dispatch(const Runtime& runtime, const float* x, const int32_t* ids,
                       std::span<const int64_t> rows_of_dp) const;
 
@@ -52,7 +53,10 @@ class ExpertExchange {
            static_cast<size_t>(part);
   }
   Range owned(int64_t rows, int tp) const { return cut_by_floor(rows, layout_.tp, tp); }
-  int ep_of(int32_t expert) const { return ep_of_expert_[static_cast<size_t>(expert)]; }
+  // No rank's of a dropped slot.
+  int ep_of(int32_t expert) const {
+    return expert < 0 ? -1 : ep_of_expert_[static_cast<size_t>(expert)];
+  }
   std::vector<int32_t> ids_of_all(const Runtime& runtime, const int32_t* ids,
                                   std::span<const int64_t> rows_of_dp) const;
   std::vector<int32_t> fetch_rows(const Runtime& runtime, const float* x,

@@ -44,18 +44,53 @@ Moe::Moe(const Runtime& runtime, const MoeFfn& spec, const MoeWeights& weights)
   DURE_CHECK(!spec.shared || !spec.beside);  // they share a buffer
 }
 
-void Moe::route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
-                float* weights) const {
+SlotCounts Moe::route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
+                      float* weights) const {
   float* logits = runtime.workspace.floats(StepBuffer::router);
   // Never rounded: a choice that flips costs more than the product (see cost/resident.cc).
   runtime.backend.matmul(x, rows, weights_.router, data_or_null(weights_.router_bias),
                          Compute::fp32, logits);
   runtime.backend.route(logits, data_or_null(weights_.correction), rows, shape_of(spec_), ids,
                         weights);
-  if (!spec_.router.expert_scale) return;
-  for (int64_t i = 0; i < rows * spec_.top_k; ++i) {
-    weights[i] *= weights_.expert_scale[static_cast<size_t>(ids[i])];
+  SlotCounts counts;
+  if (runtime.capacity.bounded()) counts = bound_slots(runtime, logits, rows, ids, weights);
+  if (spec_.router.expert_scale) {
+    for (int64_t i = 0; i < rows * spec_.top_k; ++i) {
+      if (ids[i] != dropped_slot) weights[i] *= weights_.expert_scale[static_cast<size_t>(ids[i])];
+    }
   }
+  return counts;
+}
+
+// A row that finds an expert full is routed again, to all experts that it could have been routed
+// to. What one of them would weigh is its score, divided (where weights are) by what the scores of
+// the first choices were divided by, so that the weights of the other slots hold.
+SlotCounts Moe::bound_slots(const Runtime& runtime, const float* logits, int64_t rows, int32_t* ids,
+                            float* weights) const {
+  RouteShape all = shape_of(spec_);
+  all.top_k = all.experts / all.groups * all.kept_groups;
+  all.normalize = false;
+  all.scale = 1.0f;
+  std::vector<int32_t> order(static_cast<size_t>(all.top_k));
+  std::vector<float> scores(order.size());
+  std::vector<RankedExpert> others;
+  const NextBest next_best = [&](int64_t row) {
+    runtime.backend.route(logits + row * spec_.experts, data_or_null(weights_.correction), 1, all,
+                          order.data(), scores.data());
+    const auto chosen = static_cast<size_t>(spec_.top_k);
+    float factor = static_cast<float>(spec_.router.scale);
+    if (spec_.router.normalize) {
+      const float sum = std::accumulate(scores.begin(), scores.begin() + spec_.top_k, 0.0f);
+      factor /= sum + static_cast<float>(spec_.router.epsilon);
+    }
+    others.clear();
+    for (size_t i = chosen; i < order.size(); ++i) others.push_back({order[i], scores[i] * factor});
+    return std::span<const RankedExpert>(others);
+  };
+  const bool moves = runtime.capacity.overflow == ExpertOverflow::next;
+  return settle_slots(rows, spec_.top_k, spec_.experts,
+                      places_of_expert(runtime.capacity.factor, rows, spec_.top_k, spec_.experts),
+                      ids, weights, moves ? next_best : NextBest());
 }
 
 // The stream normalised without weights, times the stored ones, divided by the root of its width.
@@ -110,7 +145,7 @@ void Moe::compute_experts(const Runtime& runtime, const Dispatched& work, float*
 }
 
 void Moe::forward(const Runtime& runtime, const Batch& batch, const float* stream, float* x,
-                  float* out, std::span<int64_t> expert_tokens, int64_t* computed,
+                  float* out, std::span<int64_t> expert_tokens, ExpertCounts* counts,
                   RouteTrace* trace) const {
   const int64_t rows = batch.rows();
   const int64_t hidden = runtime.spec.hidden;
@@ -118,8 +153,10 @@ void Moe::forward(const Runtime& runtime, const Batch& batch, const float* strea
   int32_t* ids = runtime.workspace.ints(StepBuffer::routes);
   float* weights = reinterpret_cast<float*>(ids + slots);
   if (spec_.router.input_norm) make_router_input(runtime, stream, rows, out);
-  route(runtime, spec_.router.input_norm ? out : x, rows, ids, weights);
-  for (int64_t i = 0; i < slots; ++i) ++expert_tokens[static_cast<size_t>(ids[i])];
+  counts->slots += route(runtime, spec_.router.input_norm ? out : x, rows, ids, weights);
+  for (int64_t i = 0; i < slots; ++i) {
+    if (ids[i] != dropped_slot) ++expert_tokens[static_cast<size_t>(ids[i])];
+  }
   if (trace != nullptr) {
     trace->ids.assign(ids, ids + slots);
     trace->weights.assign(weights, weights + slots);
@@ -148,7 +185,7 @@ void Moe::forward(const Runtime& runtime, const Batch& batch, const float* strea
     const int64_t at = std::min(first, rows);
     Dispatched work =
         exchange_.dispatch(runtime, x + at * hidden, ids + at * spec_.top_k, rows_of_dp);
-    *computed += work.work();
+    counts->computed_rows += work.work();
     compute_experts(runtime, work, results);
     exchange_.combine(runtime, std::move(work), results, ids + at * spec_.top_k,
                       weights + at * spec_.top_k, data_or_null(weights_.down_bias), rows_of_dp,

@@ -2,11 +2,18 @@
 // one.
 #pragma once
 
+#include "layers/capacity.h"
 #include "layers/expert_exchange.h"
 #include "layers/runtime.h"
 #include "layers/weights.h"
 
 namespace dure {
+
+// Of a rank, since it started.
+struct ExpertCounts {
+  int64_t computed_rows = 0;
+  SlotCounts slots;  // of its dp group, in the layers of its stage
+};
 
 class Moe {
  public:
@@ -16,15 +23,18 @@ class Moe {
 
   // out[rows, hidden], replicated over tp. x: [rows, hidden] (normed), overwritten; stream: [rows,
   // hidden], what x was made of, read where the layer normalises it in ways of its own. Adds the
-  // token slots that each expert got from this dp group to expert_tokens[experts] and the rows this
-  // rank computed to *computed. Every rank of the stage takes part, also with no rows.
+  // token slots that each expert got from this dp group to expert_tokens[experts] and what else is
+  // counted to *counts. Every rank of the stage takes part, also with no rows.
   void forward(const Runtime& runtime, const Batch& batch, const float* stream, float* x,
-               float* out, std::span<int64_t> expert_tokens, int64_t* computed,
+               float* out, std::span<int64_t> expert_tokens, ExpertCounts* counts,
                RouteTrace* trace) const;
 
  private:
-  void route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
-             float* weights) const;
+  SlotCounts route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
+                   float* weights) const;
+  // Where experts take a bounded number of slots of a step and dp group.
+  SlotCounts bound_slots(const Runtime& runtime, const float* logits, int64_t rows, int32_t* ids,
+                         float* weights) const;
   // results: [work, hidden]
   void compute_experts(const Runtime& runtime, const Dispatched& work, float* results) const;
   // Into out[rows, hidden]: what the router reads of the stream.

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "cluster/expert_capacity.h"
 #include "comm/communicator.h"
 #include "cost/shard.h"
 #include "kernels/backend.h"
@@ -22,6 +23,7 @@ struct Runtime {
   World& world;
   Workspace& workspace;
   Compute compute = Compute::bf16;
+  ExpertCapacity capacity = {};
 
   // out[rows, hidden] = the rank's part of a row-parallel product of x[rows, k]: zeros where the
   // rank holds none of its inputs (fewer heads than ranks, say).
@@ -46,7 +48,7 @@ struct Batch {
 
 // The routing of one MoE layer in a traced step.
 struct RouteTrace {
-  std::vector<int32_t> ids;  // [rows, top_k], slot order
+  std::vector<int32_t> ids;  // [rows, top_k], slot order; dropped_slot where no expert took it
   std::vector<float> weights;
 };
 

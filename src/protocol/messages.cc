@@ -34,6 +34,8 @@ static void visit_fields(auto& wire, Is<StartGroup> auto& m) {
   wire("max_batch_tokens", m.max_batch_tokens);
   wire("threads", m.threads);
   wire("deadline_s", m.deadline_s);
+  wire("capacity factor", m.capacity.factor);
+  wire.choice("capacity overflow", m.capacity.overflow, ExpertOverflow::next);
 }
 
 static void visit_fields(auto& wire, Is<SamplingParams> auto& m) {
@@ -122,6 +124,8 @@ static void visit_fields(auto& wire, Is<GroupStats> auto& m) {
   wire("rank_expert_tokens", m.rank_expert_tokens);
   wire("rank_sent_bytes", m.rank_sent_bytes);
   wire("rank_wait_s", m.rank_wait_s);
+  wire("dropped_slots", m.dropped_slots);
+  wire("moved_slots", m.moved_slots);
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "cluster/expert_capacity.h"
 #include "cluster/layout.h"
 #include "tensor/dtype.h"
 
@@ -19,7 +20,7 @@ namespace dure {
 inline constexpr uint32_t max_frame_bytes = 1u << 30;  // kind and payload
 // Travels in StartGroup: a front and ranks of different builds refuse each other at once. Count up
 // whenever the fields of a message change.
-inline constexpr uint32_t protocol_version = 2;
+inline constexpr uint32_t protocol_version = 3;
 
 // Front -> ranks: what to load and how. First message on the socket.
 struct StartGroup {
@@ -34,6 +35,7 @@ struct StartGroup {
   int32_t max_batch_tokens = 0;  // of one step and dp group
   int32_t threads = 1;           // of each rank
   double deadline_s = 30.0;      // of every wait inside a step
+  ExpertCapacity capacity;       // of experts, in a step
 };
 
 struct SamplingParams {
@@ -138,6 +140,9 @@ struct GroupStats {
   std::vector<int64_t> rank_expert_tokens;  // [world]: token slots each rank's experts computed
   std::vector<int64_t> rank_sent_bytes;     // [world]: by collectives and stage transfers
   std::vector<double> rank_wait_s;          // [world]: waiting for peers
+  // Token slots that found their expert full (StartGroup::capacity), of all layers.
+  int64_t dropped_slots = 0;
+  int64_t moved_slots = 0;  // to the token's next best expert
 };
 
 using FromRanks = std::variant<LoadProgress, GroupReady, StepDone, GroupFailed, GroupStats>;

@@ -66,6 +66,7 @@ ToRanks random_to_ranks(Dice& dice) {
       m.max_batch_tokens = dice.any<int32_t>();
       m.threads = dice.any<int32_t>();
       m.deadline_s = dice.any<double>();
+      m.capacity = {dice.any<double>(), static_cast<ExpertOverflow>(dice.below(2))};
       return m;
     }
     case 1: {
@@ -126,7 +127,8 @@ FromRanks random_from_ranks(Dice& dice) {
       return GroupFailed{dice.any<int32_t>(), dice.any<uint8_t>(), dice.text(), dice.text()};
     default:
       return GroupStats{dice.any<int32_t>(),  dice.any<int32_t>(),  dice.many<int64_t>(),
-                        dice.many<int64_t>(), dice.many<int64_t>(), dice.many<double>()};
+                        dice.many<int64_t>(), dice.many<int64_t>(), dice.many<double>(),
+                        dice.any<int64_t>(),  dice.any<int64_t>()};
   }
 }
 
@@ -145,8 +147,18 @@ TEST(Messages, RandomMessagesSurviveTheTrip) {
 }
 
 TEST(Messages, StartGroupKeepsEveryField) {
-  const StartGroup sent{"/m/폴더", {2, 3, 4, 8}, Compute::fp32, DType::f16, 32, 99, 1000, 3, 512,
-                        7,         2.5};
+  const StartGroup sent{"/m/폴더",
+                        {2, 3, 4, 8},
+                        Compute::fp32,
+                        DType::f16,
+                        32,
+                        99,
+                        1000,
+                        3,
+                        512,
+                        7,
+                        2.5,
+                        {1.25, ExpertOverflow::next}};
   const auto got = std::get<StartGroup>(decode_to_ranks(body_of(encode(ToRanks(sent)))));
   EXPECT_EQ(got.model, sent.model);
   EXPECT_EQ(got.layout, sent.layout);
@@ -159,6 +171,7 @@ TEST(Messages, StartGroupKeepsEveryField) {
   EXPECT_EQ(got.max_batch_tokens, 512);
   EXPECT_EQ(got.threads, 7);
   EXPECT_EQ(got.deadline_s, 2.5);
+  EXPECT_EQ(got.capacity, sent.capacity);
 }
 
 TEST(Messages, StepKeepsEveryField) {
@@ -215,7 +228,7 @@ TEST(Messages, ResultsKeepEveryField) {
   EXPECT_EQ(f.message, "no");
   EXPECT_EQ(f.hint, "try");
 
-  const GroupStats stats{1, 2, {3, 4}, {5}, {6}, {7.5}};
+  const GroupStats stats{1, 2, {3, 4}, {5}, {6}, {7.5}, 8, 9};
   const auto g = std::get<GroupStats>(decode_from_ranks(body_of(encode(FromRanks(stats)))));
   EXPECT_EQ(g.layers, 1);
   EXPECT_EQ(g.experts, 2);
@@ -223,6 +236,8 @@ TEST(Messages, ResultsKeepEveryField) {
   EXPECT_THAT(g.rank_expert_tokens, testing::ElementsAre(5));
   EXPECT_THAT(g.rank_sent_bytes, testing::ElementsAre(6));
   EXPECT_THAT(g.rank_wait_s, testing::ElementsAre(7.5));
+  EXPECT_EQ(g.dropped_slots, 8);
+  EXPECT_EQ(g.moved_slots, 9);
 
   const GroupReady ready{{{1, 2, "host", "isa", 3, 4, 5, 6, 7, 8.5}}};
   const auto r = std::get<GroupReady>(decode_from_ranks(body_of(encode(FromRanks(ready)))));
@@ -288,6 +303,9 @@ TEST(Messages, ValuesNoSenderWritesAreRefused) {
   std::string frame = encode(ToRanks(StartGroup{}));
   frame[4 + 1 + 4 + 4 + 16] = 2;  // after kind, version, empty model and the layout: compute
   EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)), testing::HasSubstr("compute is 2"));
+  frame = encode(ToRanks(StartGroup{}));
+  frame.back() = 2;  // drop or next
+  EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)), testing::HasSubstr("overflow is 2"));
   std::string trace = encode(FromRanks(StepDone{1, 0.0, {{5, 6, std::nullopt}}}));
   trace.back() = 2;  // present or not: 0 or 1
   EXPECT_THAT(refusal(decode_from_ranks, body_of(trace)), testing::HasSubstr("trace is 2"));

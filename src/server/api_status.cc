@@ -77,6 +77,12 @@ void add_ranks(MetricsText& text, const std::string& model, const GroupStats& st
   by_rank("dure:rank_sent_bytes_total", "Bytes each rank sent to others.", stats.rank_sent_bytes);
   by_rank("dure:rank_wait_seconds_total", "Seconds each rank waited for others.",
           stats.rank_wait_s);
+  text.family("dure:expert_slots_dropped_total", "counter",
+              "Token slots that found their expert full and were left out.");
+  text.sample(model, stats.dropped_slots);
+  text.family("dure:expert_slots_moved_total", "counter",
+              "Token slots that found their expert full and went to another.");
+  text.sample(model, stats.moved_slots);
 }
 
 }  // namespace

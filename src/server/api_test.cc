@@ -238,6 +238,8 @@ TEST(Api, CountsTokensAndExpertsInItsMetrics) {
                                                    server.ranks.script.size())));
   EXPECT_THAT(response.body,
               HasSubstr("dure:expert_tokens_total{model_name=\"demo\",rank=\"1\"} 22"));
+  EXPECT_THAT(response.body, HasSubstr("dure:expert_slots_dropped_total{model_name=\"demo\"} 33"));
+  EXPECT_THAT(response.body, HasSubstr("dure:expert_slots_moved_total{model_name=\"demo\"} 44"));
 }
 
 TEST(Api, RefusesMoreRequestsThanItsLimitWith429) {

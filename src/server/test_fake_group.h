@@ -163,6 +163,8 @@ class FakeGroup : public Group {
     made.rank_expert_tokens = {11, 22};
     made.rank_sent_bytes = {1, 2};
     made.rank_wait_s = {0.5, 0.25};
+    made.dropped_slots = 33;
+    made.moved_slots = 44;
     return made;
   }
 

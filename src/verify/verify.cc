@@ -214,6 +214,7 @@ struct Answers {
   std::vector<TracedSlice> traces;
   std::vector<std::vector<int32_t>> greedy;
   GroupReady group;
+  GroupStats stats;
 };
 
 Answers ask(const VerifyOptions& options, const ModelSpec& spec, const Expected& expected,
@@ -226,6 +227,7 @@ Answers ask(const VerifyOptions& options, const ModelSpec& spec, const Expected&
     answers.traces.push_back(runner.prefill(i));
     answers.greedy.push_back(runner.greedy(i));
   }
+  answers.stats = group.stats();
   return answers;
 }
 
@@ -278,6 +280,7 @@ VerifyResult verify(const VerifyOptions& options,
   const Answers answers = ask(options, spec, expected, on_progress);
   VerifyResult result;
   result.group = answers.group;
+  result.stats = answers.stats;
   result.logits_hash = hash_of(answers);
   result.tolerance = tolerance_for(start.compute, spec, rms);
   if (options.tolerance > 0.0) result.tolerance.logit = options.tolerance;

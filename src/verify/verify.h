@@ -30,6 +30,7 @@ struct VerifyResult {
   std::string logits_hash;  // xxh3 (64 bits, hexadecimal) of all prompts' raw fp32 logits, in order
   bool passed = false;
   GroupReady group;
+  GroupStats stats;  // after the last prompt
 };
 
 // Throws what reading the model or running the group throws; a mismatch is a result.

@@ -56,6 +56,7 @@ void ReferenceBackend::combine_experts(const float* partial, const int32_t* wher
       float sum = 0.0f;
       for (int64_t s = 0; s < top_k; ++s) {
         const int64_t slot = row * top_k + s;
+        if (where[slot * parts] < 0) continue;
         BinaryTree tree;
         for (int64_t p = 0; p < parts; ++p) tree.push(partial[where[slot * parts + p] * width + i]);
         float output = tree.sum();

@@ -133,6 +133,7 @@ inline void combine(const CombineRow& row) {
   each_lanes(row.width, [&](int64_t i, int64_t n) {
     Lanes sum = zero();
     for (int64_t s = 0; s < row.slots; ++s) {
+      if (row.where[s * row.parts] < 0) continue;
       Lanes output[1] = {zero()};
       for (int64_t p = 0; p < row.parts; ++p) {
         output[0] = load_first(row.partial + row.where[s * row.parts + p] * row.width + i, n);
