@@ -190,7 +190,9 @@ void check_layout_for(const ModelSpec& spec, const Layout& layout) {
                                   layout.ep, i, moe->experts),
                       fmt::format("use --ep {} or less", moe->experts), "ep");
     }
-    if (layout.tp > widest_cut(layer)) {
+    const bool empty = std::holds_alternative<std::monostate>(layer.attention) &&
+                       std::holds_alternative<std::monostate>(layer.ffn);
+    if (!empty && layout.tp > widest_cut(layer)) {
       throw_bad_input(
           fmt::format(
               "--tp {}: layer {} can be cut {} ways at most, so ranks would hold none of it",

@@ -77,7 +77,6 @@ void read(ConfigReader& config, ModelSpec& spec) {
     block.finish();
     spec.layers.push_back(layer);
   }
-  spec.planned_only = "layers without attention are not run yet";
 }
 
 }  // namespace
