@@ -342,8 +342,8 @@ class Backend {
 
   // out[row, :] = sum over slots s in order of weights[row, s] * (binary tree over `parts` of
   // partial[where[(row * top_k + s) * parts + p], :] + bias[ids[row, s], :]); where indexes rows of
-  // `partial`. A slot whose first `where` is below 0 adds nothing, and its weight, id and other parts
-  // are not read. bias: [experts, width]; null: none, and ids is not read.
+  // `partial`. A slot whose first `where` is below 0 adds nothing, and its weight, id and other
+  // parts are not read. bias: [experts, width]; null: none, and ids is not read.
   virtual void combine_experts(const float* partial, const int32_t* where, const float* weights,
                                const float* bias, const int32_t* ids, int64_t rows, int64_t top_k,
                                int64_t parts, int64_t width, float* out) = 0;
