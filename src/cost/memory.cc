@@ -25,25 +25,7 @@ RankMemory run_memory(const ModelSpec& spec, const Layout& layout, const RankSha
   return memory;
 }
 
-bool is_retyped(const Weight& weight);
-
-// Parts that quantized releases keep in their first type.
-bool is_retyped(const Resident& resident) {
-  switch (resident.slot) {
-    case Slot::head:
-    case Slot::router:
-    case Slot::shared_router:
-    case Slot::index_q:
-    case Slot::index_k:
-    case Slot::index_weights:
-      return false;
-    case Slot::planned_only:
-      return is_retyped(*resident.pieces[0].weight);
-    default:
-      return resident.form == Form::packed;
-  }
-}
-
+// Parts that quantized releases keep in their first type are not.
 bool is_retyped(const Weight& weight) {
   if (!weight.is_matrix()) return false;
   switch (weight.part) {
@@ -150,7 +132,7 @@ MemoryModel::Bytes MemoryModel::resident_bytes(const std::vector<Weight>& weight
                                                Compute compute) const {
   Bytes bytes;
   for (const Resident& each : resident_weights(weights, spec_, layout, share, compute)) {
-    if (format_ && is_retyped(each)) {
+    if (format_ && is_retyped(*each.pieces[0].weight)) {
       bytes.payload += bytes_in(*format_, each.elements());
     } else {
       bytes.payload += each.payload();

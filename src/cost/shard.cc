@@ -72,6 +72,14 @@ RankShare share_of(const ModelSpec& spec, const Layout& layout, int rank) {
   return share;
 }
 
+std::vector<int32_t> kv_of_heads(const HeadShare& share, int64_t group) {
+  std::vector<int32_t> kv;
+  for (int64_t head = share.q.begin; head < share.q.end; ++head) {
+    kv.push_back(static_cast<int32_t>(head / group - share.kv.begin));
+  }
+  return kv;
+}
+
 HeadShare heads_of(const GqaSpec& attention, int tp_size, int tp_index) {
   return grouped(attention.heads, attention.kv_heads, tp_size, tp_index);
 }
@@ -108,8 +116,8 @@ int64_t cached_elements(const AttentionSpec& attention, int tp_size, int tp_inde
   }
   if (heads.q.size() == 0) return 0;
   if (const auto* mla = std::get_if<MlaSpec>(&attention)) {
-    const bool own_index = mla->indexer && !mla->indexer->reuse;
-    return mla->kv_rank + mla->rope_dim + (own_index ? mla->indexer->head_dim : 0);
+    const IndexerSpec* own = mla->own_indexer();
+    return mla->kv_rank + mla->rope_dim + (own != nullptr ? own->head_dim : 0);
   }
   const auto* compressed = std::get_if<CompressedSpec>(&attention);
   if (compressed == nullptr || compressed->ratio == 0) return 0;

@@ -36,6 +36,8 @@ struct HeadShare {
   Range q;
   Range kv;
 };
+// For each query head of a share, which of its kv heads serves it; `group` query heads share one.
+std::vector<int32_t> kv_of_heads(const HeadShare& share, int64_t group);
 HeadShare heads_of(const GqaSpec& attention, int tp_size, int tp_index);
 HeadShare heads_of(const MlaSpec& attention, int tp_size, int tp_index);
 HeadShare heads_of(const DeltaNetSpec& delta, int tp_size, int tp_index);

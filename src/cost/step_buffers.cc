@@ -38,8 +38,8 @@ void widen_for(Widths& widths, const GqaSpec& gqa, const HeadShare& heads) {
 }
 
 void widen_for(Widths& widths, const MlaSpec& mla, const HeadShare& heads) {
-  const bool own_index = mla.indexer && !mla.indexer->reuse;
-  widen(widths.qkv, mla.kv_rank + mla.rope_dim + (own_index ? mla.indexer->head_dim : 0));
+  const IndexerSpec* own = mla.own_indexer();
+  widen(widths.qkv, mla.kv_rank + mla.rope_dim + (own != nullptr ? own->head_dim : 0));
   widths.indexed = widths.indexed || mla.indexer.has_value();
   widen(widths.attended, heads.q.size() * mla.v_dim);
   widen(widths.latent, latent_widths(mla, heads.q.size()).total());
@@ -165,9 +165,9 @@ LatentWidths latent_widths(const MlaSpec& mla, int64_t heads) {
   widths.grouped = heads * std::max(mla.kv_rank, mla.v_dim);
   widths.q = heads * (mla.kv_rank + mla.rope_dim);
   widths.attended = heads * mla.kv_rank;
-  if (mla.indexer && !mla.indexer->reuse) {
-    widths.index_q = mla.indexer->heads * mla.indexer->head_dim;
-    widths.index_weights = mla.indexer->heads;
+  if (const IndexerSpec* own = mla.own_indexer()) {
+    widths.index_q = own->heads * own->head_dim;
+    widths.index_weights = own->heads;
   }
   return widths;
 }

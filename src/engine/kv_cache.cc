@@ -42,9 +42,9 @@ LayerCache KvCache::make(const MlaSpec& mla, const Layout& layout, int tp, DType
   view.latent = mla.kv_rank;
   view.rope = mla.rope_dim;
   view.rows = take(page_tokens_ * (mla.kv_rank + mla.rope_dim), dtype);
-  if (mla.indexer && !mla.indexer->reuse) {
-    cache.index = {nullptr, dtype, page_tokens_, mla.indexer->head_dim, 0};
-    cache.index.rows = take(page_tokens_ * mla.indexer->head_dim, dtype);
+  if (const IndexerSpec* own = mla.own_indexer()) {
+    cache.index = {nullptr, dtype, page_tokens_, own->head_dim, 0};
+    cache.index.rows = take(page_tokens_ * own->head_dim, dtype);
   }
   return cache;
 }

@@ -86,12 +86,11 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
   if (runtime_.share.first_stage) {
     embed(batch);
   } else {
-    runtime_.world.receive(rank_of(runtime_.layout, place.stage - 1, place.dp, place.tp),
-                           std::as_writable_bytes(stream), "hidden states");
-  }
-  if (reuses_choice(runtime_.spec, runtime_.share.layers.begin)) {
-    runtime_.world.receive(rank_of(runtime_.layout, place.stage - 1, place.dp, place.tp),
-                           std::as_writable_bytes(chosen_keys(batch)), "chosen keys");
+    const int before = rank_of(runtime_.layout, place.stage - 1, place.dp, place.tp);
+    runtime_.world.receive(before, std::as_writable_bytes(stream), "hidden states");
+    if (reuses_choice(runtime_.spec, runtime_.share.layers.begin)) {
+      runtime_.world.receive(before, std::as_writable_bytes(chosen_keys(batch)), "chosen keys");
+    }
   }
   for (size_t i = 0; i < layers_.size(); ++i) {
     const LayerWeights& weights = weights_.layers[i];
@@ -102,19 +101,21 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
                                normed, out);
       add_to_stream(rows, out, weights.after_attention_norm);
     }
-    if (layer.moe || layer.dense != nullptr) norm(weights.ffn_norm);
     if (layer.moe) {
+      norm(weights.ffn_norm);
       const auto global = static_cast<size_t>(runtime_.share.layers.begin) + i;
       const auto widest = static_cast<size_t>(widest_experts_);
       RouteTrace* trace = traces == nullptr ? nullptr : &traces->emplace_back();
       layer.moe->forward(runtime_, batch, hidden, normed, out,
                          std::span(expert_tokens_).subspan(global * widest, widest),
                          &expert_counts_, trace);
+      add_to_stream(rows, out, weights.after_ffn_norm);
     } else if (layer.dense != nullptr) {
+      norm(weights.ffn_norm);
       mlp_forward(runtime_, weights.mlp, layer.dense->activation, normed, rows, out,
                   "feed-forward output");
+      add_to_stream(rows, out, weights.after_ffn_norm);
     }
-    if (layer.moe || layer.dense != nullptr) add_to_stream(rows, out, weights.after_ffn_norm);
     if (!weights.output_scale.empty()) {
       runtime_.backend.scale(hidden, count, weights.output_scale[0]);
     }

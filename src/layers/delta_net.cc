@@ -11,12 +11,8 @@ DeltaNet::DeltaNet(const Runtime& runtime, const DeltaNetSpec& spec, const State
     : spec_(spec),
       weights_(weights),
       heads_(heads_of(spec, runtime.layout.tp, runtime.share.place.tp)),
-      row_(state_row(spec, heads_)) {
-  const int64_t shared = spec.heads / spec.key_heads;
-  for (int64_t head = heads_.q.begin; head < heads_.q.end; ++head) {
-    key_of_head_.push_back(static_cast<int32_t>(head / shared - heads_.kv.begin));
-  }
-}
+      row_(state_row(spec, heads_)),
+      key_of_head_(kv_of_heads(heads_, spec.heads / spec.key_heads)) {}
 
 void DeltaNet::recur(const Runtime& runtime, const Batch& batch, const LayerCache& cache,
                      const float* convolved, Rows beta, Rows decay, float* attended) const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "layers/head_sums.h"
+
 namespace dure {
 
 GqaAttention::GqaAttention(const Runtime& runtime, const GqaSpec& spec,
@@ -17,48 +19,21 @@ GqaAttention::GqaAttention(const Runtime& runtime, const GqaSpec& spec,
     kv_owned_.begin = std::max(kv_owned_.begin, other.kv.end);
   }
   kv_owned_.begin = std::min(kv_owned_.begin, kv_owned_.end);
-  const int64_t group = spec.heads / spec.kv_heads;
-  for (int64_t head = heads_.q.begin; head < heads_.q.end; ++head) {
-    kv_of_head_.push_back(static_cast<int32_t>(head / group - heads_.kv.begin));
-  }
+  kv_of_head_ = kv_of_heads(heads_, spec.heads / spec.kv_heads);
 }
 
-// RMS norm over the whole q and the whole k projection, which lie spread over the tp ranks: every
-// rank contributes its heads' sums of squares to a vector of all heads (adding zeros is exact), and
-// adds them in head order, so the bits do not depend on the split.
+// Over the whole q and the whole k projection.
 void GqaAttention::normalise_whole(const Runtime& runtime, int64_t rows, const Row& row) const {
   const int64_t d = spec_.head_dim;
-  const int64_t all = spec_.heads + spec_.kv_heads;
-  float* sums = runtime.workspace.floats(StepBuffer::norm_sums);  // [rows, all], then totals [rows]
-  float* totals = sums + rows * all;
-  std::fill(sums, sums + rows * all, 0.0f);
-
-  std::vector<float> own(static_cast<size_t>(rows * std::max(heads_.q.size(), kv_owned_.size())));
-  const auto contribute = [&](const float* x, int64_t heads, int64_t at) {
-    if (heads == 0) return;
-    runtime.backend.sum_squares(x, rows, heads, d, row.stride, own.data());
-    for (int64_t i = 0; i < rows; ++i) {
-      std::copy_n(own.data() + i * heads, heads, sums + i * all + at);
-    }
-  };
-  contribute(row.q, heads_.q.size(), heads_.q.begin);
-  contribute(row.k + (kv_owned_.begin - heads_.kv.begin) * d, kv_owned_.size(),
-             spec_.heads + kv_owned_.begin);
-  runtime.reduce_partial(sums, rows * all, "sums of q and k norms");
-
-  const auto apply = [&](float* x, int64_t held, int64_t heads, int64_t at, const Vector& weight) {
-    if (held == 0) return;
-    for (int64_t i = 0; i < rows; ++i) {
-      float total = 0.0f;
-      for (int64_t head = 0; head < heads; ++head) total += sums[i * all + at + head];
-      totals[i] = total;
-    }
-    runtime.backend.scale_by_norm(x, rows, held * d, row.stride, totals,
-                                  static_cast<float>(heads * d), weight.data(),
-                                  static_cast<float>(runtime.spec.norm_eps));
-  };
-  apply(row.q, heads_.q.size(), spec_.heads, 0, weights_.q_norm);
-  apply(row.k, heads_.kv.size(), spec_.kv_heads, spec_.heads, weights_.k_norm);
+  const int64_t q = heads_.q.size();
+  const HeadSums sums(runtime, rows, spec_.heads + spec_.kv_heads, d);
+  sums.contribute(row.q, q, row.stride, heads_.q.begin);
+  sums.contribute(row.k + (kv_owned_.begin - heads_.kv.begin) * d, kv_owned_.size(), row.stride,
+                  spec_.heads + kv_owned_.begin);
+  sums.exchange("sums of q and k norms");
+  sums.normalise(row.q, q, row.stride, 0, spec_.heads, weights_.q_norm.data());
+  sums.normalise(row.k, heads_.kv.size(), row.stride, spec_.heads, spec_.kv_heads,
+                 weights_.k_norm.data());
 }
 
 void GqaAttention::normalise_heads(const Runtime& runtime, int64_t rows, const Row& row) const {
@@ -148,12 +123,9 @@ void GqaAttention::forward(const Runtime& runtime, const Batch& batch, RopeTable
   const Row row = project(runtime, rows, x);
   make_values(runtime, rows, row);
   if (!spec_.norm_after_rope) normalise(runtime, rows, row);
-  if (spec_.rope.kind != RopeKind::none) {
-    const RopeTable& rope = ropes.of(spec_.rope);
-    const int32_t* index = batch.row_index.data();
-    backend.rope(row.q, rows, heads_.q.size(), d, row.stride, index, rope);
-    backend.rope(row.k, rows, heads_.kv.size(), d, row.stride, index, rope);
-  }
+  const int32_t* index = batch.row_index.data();
+  ropes.rotate(backend, spec_.rope, row.q, rows, heads_.q.size(), d, row.stride, index);
+  ropes.rotate(backend, spec_.rope, row.k, rows, heads_.kv.size(), d, row.stride, index);
   if (spec_.norm_after_rope) normalise(runtime, rows, row);
   if (spec_.temperature) sharpen(runtime, batch, row);
   backend.kv_write(row.k, row.stride, row.v, row.v_stride, batch.slices, cache.kv);

@@ -58,10 +58,8 @@ void LatentAttention::write_cache(const Runtime& runtime, const Batch& batch, Ro
   backend.matmul(x, rows, weights_.kv_a, data_or_null(weights_.kv_a_bias), runtime.compute, latent);
   backend.rms_norm(latent, rows, spec_.kv_rank, width, weights_.kv_a_norm.data(),
                    static_cast<float>(runtime.spec.norm_eps), latent);
-  if (spec_.rope.kind != RopeKind::none) {
-    backend.rope(latent + spec_.kv_rank, rows, 1, spec_.rope_dim, width, batch.row_index.data(),
-                 ropes.of(spec_.rope));
-  }
+  ropes.rotate(backend, spec_.rope, latent + spec_.kv_rank, rows, 1, spec_.rope_dim, width,
+               batch.row_index.data());
   backend.latent_write(latent, width, batch.slices, cache.latent);
 }
 
@@ -76,9 +74,7 @@ void LatentAttention::write_index(const Runtime& runtime, const Batch& batch, Ro
   backend.matmul(x, rows, weights_.index_k, nullptr, Compute::fp32, key);
   backend.layer_norm(key, rows, width, width, weights_.index_k_norm.data(),
                      weights_.index_k_norm_bias.data(), layer_norm_eps, key);
-  if (indexer.rope.kind != RopeKind::none) {
-    backend.rope(key, rows, 1, width, width, batch.row_index.data(), ropes.of(indexer.rope));
-  }
+  ropes.rotate(backend, indexer.rope, key, rows, 1, width, width, batch.row_index.data());
   backend.latent_write(key, width, batch.slices, cache.index);
 }
 
@@ -92,10 +88,8 @@ void LatentAttention::choose_keys(const Runtime& runtime, const Batch& batch, Ro
   float* weights = index_q + rows * width;
   backend.matmul(q_a, rows, weights_.index_q, nullptr, Compute::fp32, index_q);
   backend.matmul(x, rows, weights_.index_weights, nullptr, Compute::fp32, weights);
-  if (indexer.rope.kind != RopeKind::none) {
-    backend.rope(index_q, rows, indexer.heads, indexer.head_dim, width,
-                 batch.row_index.data() + first, ropes.of(indexer.rope));
-  }
+  ropes.rotate(backend, indexer.rope, index_q, rows, indexer.heads, indexer.head_dim, width,
+               batch.row_index.data() + first);
   float* scores = runtime.workspace.floats(StepBuffer::index_scores);
   for (int64_t row = 0; row < rows; row += index_rows) {
     const int64_t count = std::min(index_rows, rows - row);
@@ -129,10 +123,8 @@ void LatentAttention::attend(const Runtime& runtime, const Batch& batch, RopeTab
   }
   backend.matmul(x, rows, weights_.q_nope, nullptr, runtime.compute, q_nope);
   backend.matmul(x, rows, weights_.q_rope, nullptr, runtime.compute, q_rope);
-  if (spec_.rope.kind != RopeKind::none) {
-    backend.rope(q_rope, rows, heads_, spec_.rope_dim, widths.q_rope,
-                 batch.row_index.data() + first, ropes.of(spec_.rope));
-  }
+  ropes.rotate(backend, spec_.rope, q_rope, rows, heads_, spec_.rope_dim, widths.q_rope,
+               batch.row_index.data() + first);
 
   const ByHead work(rows, heads_);
   backend.grouped_matmul(q_nope, {work.source, work.begin}, weights_.k_up, runtime.compute,
@@ -148,7 +140,7 @@ void LatentAttention::attend(const Runtime& runtime, const Batch& batch, RopeTab
   shape.heads = heads_;
   shape.scale = static_cast<float>(spec_.scale);
   if (spec_.indexer) {
-    if (!spec_.indexer->reuse) {
+    if (spec_.own_indexer() != nullptr) {
       choose_keys(runtime, batch, ropes, cache, first, rows, hidden, q_a,
                   in_latent + rows * widths.attended);
     }
@@ -174,7 +166,7 @@ void LatentAttention::forward(const Runtime& runtime, const Batch& batch, RopeTa
   float* attended = runtime.workspace.floats(StepBuffer::attended);
   if (heads_ > 0) {
     write_cache(runtime, batch, ropes, cache, x);
-    if (spec_.indexer && !spec_.indexer->reuse) write_index(runtime, batch, ropes, cache, x);
+    if (spec_.own_indexer() != nullptr) write_index(runtime, batch, ropes, cache, x);
     for (int64_t first = 0; first < rows; first += latent_rows) {
       attend(runtime, batch, ropes, cache, first, std::min(latent_rows, rows - first),
              x + first * hidden, attended + first * heads_ * spec_.v_dim);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "layers/head_sums.h"
 #include "layers/state_convolution.h"
 
 namespace dure {
@@ -13,9 +14,7 @@ Mamba2::Mamba2(const Runtime& runtime, const Mamba2Spec& spec, const StateWeight
       heads_(heads_of(spec, runtime.layout.tp, runtime.share.place.tp)),
       row_(state_row(spec, heads_)) {
   const int64_t shared = spec.heads / spec.groups;
-  for (int64_t head = heads_.q.begin; head < heads_.q.end; ++head) {
-    group_of_head_.push_back(static_cast<int32_t>(head / shared - heads_.kv.begin));
-  }
+  group_of_head_ = kv_of_heads(heads_, shared);
   for (int tp = 0; tp < runtime.layout.tp; ++tp) {
     groups_are_whole_ &= heads_of(spec, runtime.layout.tp, tp).q.begin % shared == 0;
   }
@@ -52,39 +51,20 @@ void Mamba2::mix(const Runtime& runtime, const Batch& batch, const LayerCache& c
   runtime.backend.multiply_by_silu(gated, gate, rows, row_.v, row_.v, row_.total());
 }
 
-// RMS norm over the heads of each group. Every rank contributes its heads' sums of squares to a
-// vector of all heads (adding zeros is exact), and adds a group's in head order, so the bits do not
-// depend on the split. Where every group is whole on some rank, there is nothing to exchange.
+// Over the heads of each group. Where every group is whole on some rank, there is nothing to
+// exchange.
 void Mamba2::normalise(const Runtime& runtime, int64_t rows, float* gated) const {
   const int64_t d = spec_.head_dim;
-  const int64_t own = heads_.q.size();
-  const int64_t all = spec_.heads;
   const int64_t shared = spec_.heads / spec_.groups;
-  float* sums = runtime.workspace.floats(StepBuffer::norm_sums);  // [rows, all], then totals [rows]
-  float* totals = sums + rows * all;
-  std::fill_n(sums, rows * all, 0.0f);
-  if (own > 0) {
-    std::vector<float> squares(static_cast<size_t>(rows * own));
-    runtime.backend.sum_squares(gated, rows, own, d, row_.v, squares.data());
-    for (int64_t i = 0; i < rows; ++i) {
-      std::copy_n(squares.data() + i * own, own, sums + i * all + heads_.q.begin);
-    }
-  }
-  if (!groups_are_whole_) runtime.reduce_partial(sums, rows * all, "sums of gated norms");
-
+  const HeadSums sums(runtime, rows, spec_.heads, d);
+  sums.contribute(gated, heads_.q.size(), row_.v, heads_.q.begin);
+  if (!groups_are_whole_) sums.exchange("sums of gated norms");
   for (int64_t group = heads_.kv.begin; group < heads_.kv.end; ++group) {
-    for (int64_t i = 0; i < rows; ++i) {
-      const float* of_group = sums + i * all + group * shared;
-      float total = 0.0f;
-      for (int64_t head = 0; head < shared; ++head) total += of_group[head];
-      totals[i] = total;
-    }
     const int64_t first = std::max(heads_.q.begin, group * shared);
     const int64_t last = std::min(heads_.q.end, (group + 1) * shared);
     const int64_t at = (first - heads_.q.begin) * d;
-    runtime.backend.scale_by_norm(gated + at, rows, (last - first) * d, row_.v, totals,
-                                  static_cast<float>(shared * d), weights_.norm.data() + at,
-                                  static_cast<float>(runtime.spec.norm_eps));
+    sums.normalise(gated + at, last - first, row_.v, group * shared, shared,
+                   weights_.norm.data() + at);
   }
 }
 

@@ -108,6 +108,12 @@ RopeTable make_rope_table(const RopeSpec& rope, std::span<const int32_t> positio
   return table;
 }
 
+void RopeTables::rotate(Backend& backend, const RopeSpec& rope, float* x, int64_t rows,
+                        int64_t heads, int64_t head_dim, int64_t stride, const int32_t* row_index) {
+  if (rope.kind == RopeKind::none) return;
+  backend.rope(x, rows, heads, head_dim, stride, row_index, of(rope));
+}
+
 const RopeTable& RopeTables::of(const RopeSpec& rope) {
   for (const Made& made : made_) {
     if (made.spec == rope) return made.table;

@@ -24,9 +24,13 @@ class RopeTables {
  public:
   RopeTables(std::span<const int32_t> positions, std::span<const int32_t> lengths)
       : positions_(positions), lengths_(lengths) {}
-  const RopeTable& of(const RopeSpec& rope);  // valid as long as this
+  // As Backend::rope, by the rope's table; nothing where positions are not told.
+  void rotate(Backend& backend, const RopeSpec& rope, float* x, int64_t rows, int64_t heads,
+              int64_t head_dim, int64_t stride, const int32_t* row_index);
 
  private:
+  const RopeTable& of(const RopeSpec& rope);  // valid as long as this
+
   struct Made {
     RopeSpec spec;
     RopeTable table;

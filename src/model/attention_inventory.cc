@@ -66,7 +66,7 @@ class AttentionLister {
     if (mla.output_gate) {
       matrix("g_proj", Part::output_gate, Split::q_heads, mla.heads * mla.v_dim, hidden_);
     }
-    if (mla.indexer && !mla.indexer->reuse) list_indexer(*mla.indexer, q_inputs);
+    if (const IndexerSpec* own = mla.own_indexer()) list_indexer(*own, q_inputs);
   }
 
  private:

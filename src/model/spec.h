@@ -121,6 +121,10 @@ struct MlaSpec {
   bool output_gate = false;  // output times sigmoid of a projection as wide (Kimi K3)
   RopeSpec rope;             // dims = rope_dim
   std::optional<IndexerSpec> indexer;
+  // Null where there is none, or where the choice of the layer before is reused.
+  const IndexerSpec* own_indexer() const {
+    return indexer && !indexer->reuse ? &*indexer : nullptr;
+  }
   bool operator==(const MlaSpec&) const = default;
 };
 

@@ -206,8 +206,7 @@ struct KernelTable {
   void (*widen[element_types])(const void* from, int64_t count, float* out) = {};
   // x = tanh(x / cap) * cap
   void (*softcap)(float* x, int64_t count, float cap) = nullptr;
-  // x *= 1 / (1 + exp(-gate)), with one gate for all or one for each
-  void (*multiply_by_sigmoid)(float* x, const float* gate, int64_t count) = nullptr;
+  // x *= 1 / (1 + exp(-gate))
   void (*scale_by_sigmoid)(float* x, float gate, int64_t width) = nullptr;
   // Scores of a row of router logits: softmax, sigmoid, sqrt_softplus.
   void (*route_scores[score_kinds])(const float* x, int64_t count, float* out) = {};

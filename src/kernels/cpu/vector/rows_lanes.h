@@ -86,12 +86,6 @@ inline void softcap(float* x, int64_t count, float cap) {
   });
 }
 
-inline void multiply_by_sigmoid(float* x, const float* gate, int64_t count) {
-  each_lanes(count, [&](int64_t i, int64_t n) {
-    store_first(x + i, n, load_first(x + i, n) * sigmoid(load_first(gate + i, n)));
-  });
-}
-
 inline void scale_by_sigmoid(float* x, float gate, int64_t width) {
   const Lanes factor = sigmoid(all(gate));
   each_lanes(width,

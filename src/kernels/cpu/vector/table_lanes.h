@@ -47,7 +47,6 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.widen[1] = widen<Bf16>;
   table.widen[2] = widen<F16>;
   table.softcap = softcap;
-  table.multiply_by_sigmoid = multiply_by_sigmoid;
   table.scale_by_sigmoid = scale_by_sigmoid;
   table.route_scores[0] = softmax_row;
   table.route_scores[1] = sigmoid_row;

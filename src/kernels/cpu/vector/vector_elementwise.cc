@@ -38,8 +38,10 @@ void VectorBackend::scale_rows(float* x, const float* factor, int64_t rows, int6
 
 void VectorBackend::multiply_by_sigmoid(float* x, const float* gate, int64_t rows, int64_t width,
                                         int64_t x_stride, int64_t gate_stride) {
+  const auto gate_row = kernels_.gate_row[1];
   each_row(rows, width, [&](int64_t row) {
-    kernels_.multiply_by_sigmoid(x + row * x_stride, gate + row * gate_stride, width);
+    float* at = x + row * x_stride;
+    gate_row(at, gate + row * gate_stride, width, at);
   });
 }
 
