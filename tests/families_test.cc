@@ -96,6 +96,10 @@ std::vector<fs::path> cases() {
   return folders;
 }
 
+TEST(FamilyCases, AreThere) {
+  EXPECT_GE(cases().size(), 30u) << "in " << case_root();
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(cases()), [](const auto& info) {
   std::string name = info.param.filename().string();
   std::replace_if(

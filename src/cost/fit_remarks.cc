@@ -9,20 +9,22 @@
 namespace dure {
 namespace {
 
-// The fewest kv heads of a layer (a latent vector counts as one): beyond them, tensor parallel
-// ranks cache copies.
-int64_t fewest_kv_heads(const ModelSpec& spec) {
-  int64_t fewest = kv_heads(spec.layers[0].attention);
+// The fewest kv heads of a layer that caches keys (a latent vector counts as one): beyond them,
+// tensor parallel ranks cache copies. Nothing if no layer does.
+std::optional<int64_t> fewest_kv_heads(const ModelSpec& spec) {
+  std::optional<int64_t> fewest;
   for (const LayerSpec& layer : spec.layers) {
-    fewest = std::min(fewest, kv_heads(layer.attention));
+    if (cached_elements(layer.attention, 1, 0) == 0) continue;
+    const int64_t heads = kv_heads(layer.attention);
+    fewest = std::min(fewest.value_or(heads), heads);
   }
   return fewest;
 }
 
 void remark_replication(const MemoryModel& model, const FitQuestion& question,
                         const FitAnswer& answer, std::vector<std::string>& remarks) {
-  const int64_t fewest = fewest_kv_heads(model.spec());
   const Layout& layout = answer.layout;
+  const int64_t fewest = fewest_kv_heads(model.spec()).value_or(layout.tp);
   if (layout.tp <= fewest) return;
   std::string text = fmt::format("{} kv heads over tp {}: the cache is held {} times", fewest,
                                  layout.tp, (layout.tp + fewest - 1) / fewest);

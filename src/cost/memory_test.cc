@@ -257,6 +257,15 @@ TEST(Fit, RemarksThatTensorParallelRanksCacheCopies) {
   EXPECT_THAT(fit_remarks(model, narrow, fit(model, narrow)), Not(Contains(HasSubstr("kv heads"))));
 }
 
+TEST(Fit, LayersThatCacheNothingAreNotTakenForOneKvHead) {
+  const MemoryModel model(spec_of("configs/released/nvidia--Llama-3_3-Nemotron-Super-49B-v1.json"));
+  const FitQuestion eight = ask({8, 1, 1, 1}, 80 * gib);
+  EXPECT_THAT(fit_remarks(model, eight, fit(model, eight)), Not(Contains(HasSubstr("kv heads"))));
+  const FitQuestion sixteen = ask({16, 1, 1, 1}, 80 * gib);
+  EXPECT_THAT(fit_remarks(model, sixteen, fit(model, sixteen)),
+              Contains(HasSubstr("8 kv heads over tp 16: the cache is held 2 times")));
+}
+
 TEST(Fit, ExchangeBuffersGrowWithWidthAndATightUtilizationIsWarnedOf) {
   const MemoryModel model(spec_of("configs/released/Qwen--Qwen3-235B-A22B.json"));
   const auto communication = [&](int ep) {
