@@ -14,6 +14,8 @@
 #include "cluster/this_machine.h"
 #include "cost/shard.h"
 #include "model/load_spec.h"
+#include "verify/compare.h"
+#include "verify/expected.h"
 #include "verify/verify.h"
 
 namespace dure {
@@ -76,6 +78,18 @@ TEST_P(Families, AnswerAsRecordedInEveryLayout) {
       EXPECT_EQ(result.logits_hash, alone.logits_hash) << what;
     }
   }
+}
+
+// A constant that is off by a little (the epsilon of one norm) hides below the tolerance of long
+// prompts, where attention has amplified every rounding. A first token attends to itself alone: its
+// logits carry the roundings of fp32 and nothing else (derived in verify/compare.cc).
+TEST_P(Families, AnswerAFirstTokenToTheRoundingsOfFp32) {
+  const ModelSpec spec = load_spec(GetParam());
+  if (!spec.quantization.empty() || !spec.planned_only.empty()) GTEST_SKIP();
+  const ExpectedPrompt first = read_expected(GetParam() / "expected.safetensors").prompts.front();
+  ASSERT_EQ(first.tokens(), 1);
+  const double error = run({}, Compute::fp32).prompts.front().max_abs_logit_error;
+  EXPECT_EQ(amplification_of(spec, rms_of(first.logits), error), 1.0) << error;
 }
 
 // DURE_FAMILIES: a folder with more cases than ship.

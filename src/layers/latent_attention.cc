@@ -57,7 +57,7 @@ void LatentAttention::write_cache(const Runtime& runtime, const Batch& batch, Ro
   float* latent = runtime.workspace.floats(StepBuffer::qkv);
   backend.matmul(x, rows, weights_.kv_a, data_or_null(weights_.kv_a_bias), runtime.compute, latent);
   backend.rms_norm(latent, rows, spec_.kv_rank, width, weights_.kv_a_norm.data(),
-                   static_cast<float>(runtime.spec.norm_eps), latent);
+                   static_cast<float>(spec_.norm_eps), latent);
   ropes.rotate(backend, spec_.rope, latent + spec_.kv_rank, rows, 1, spec_.rope_dim, width,
                batch.row_index.data());
   backend.latent_write(latent, width, batch.slices, cache.latent);
@@ -118,7 +118,7 @@ void LatentAttention::attend(const Runtime& runtime, const Batch& batch, RopeTab
   if (spec_.q_rank) {
     backend.matmul(x, rows, weights_.q_a, data_or_null(weights_.q_a_bias), runtime.compute, q_a);
     backend.rms_norm(q_a, rows, *spec_.q_rank, *spec_.q_rank, weights_.q_a_norm.data(),
-                     static_cast<float>(runtime.spec.norm_eps), q_a);
+                     static_cast<float>(spec_.norm_eps), q_a);
     x = q_a;
   }
   backend.matmul(x, rows, weights_.q_nope, nullptr, runtime.compute, q_nope);

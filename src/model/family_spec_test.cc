@@ -83,6 +83,12 @@ TEST(FamilySpec, GroupsAreRankedByTheirBestInV2AndByTheirTwoBestInV3) {
   EXPECT_EQ(moe(spec_of("kimi-k2"), 1).router.groups, RouterGroups{});
 }
 
+TEST(FamilySpec, NormsOfCompressedVectorsHaveAnEpsilonOfTheirOwn) {
+  const ModelSpec spec = spec_of("glm-moe-dsa");
+  EXPECT_EQ(spec.norm_eps, 1e-5);
+  EXPECT_EQ(mla(spec).norm_eps, 1e-6);
+}
+
 TEST(FamilySpec, LaterGlmVersionsReuseTheChoiceOfKeys) {
   const ModelSpec spec = spec_of("glm-moe-dsa-shared-index");
   std::vector<bool> reuse;

@@ -118,6 +118,7 @@ struct MlaSpec {
   int64_t v_dim = 0;
   bool bias = false;         // of the compressing projections and of o
   double scale = 0.0;        // multiplies q·k
+  double norm_eps = 1e-6;    // of the compressed vectors' norms: the releases' code fixes it
   bool output_gate = false;  // output times sigmoid of a projection as wide (Kimi K3)
   RopeSpec rope;             // dims = rope_dim
   std::optional<IndexerSpec> indexer;

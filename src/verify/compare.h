@@ -29,11 +29,6 @@ Tolerance tolerance_for(Compute compute, const ModelSpec& spec, double logit_rms
 double amplification_of(const ModelSpec& spec, double logit_rms, double fp32_error);
 Tolerance times(const Tolerance& tolerance, double factor);
 
-// How much more a model amplifies roundings than tolerance_for allows for, told from the error of
-// an fp32 run: at least 1.
-double amplification_of(const ModelSpec& spec, double logit_rms, double fp32_error);
-Tolerance times(const Tolerance& tolerance, double factor);
-
 double rms_of(const std::vector<float>& values);
 
 struct PromptCheck {
