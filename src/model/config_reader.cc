@@ -34,15 +34,34 @@ ConfigReader::ConfigReader(const Json& object, std::string what, std::string pre
                   "a config.json is one JSON object with a model_type");
 }
 
+void ConfigReader::spelled(std::string_view key, std::string_view name) {
+  names_.insert_or_assign(std::string(key), std::string(name));
+}
+
+std::string ConfigReader::name_of(std::string_view key) const {
+  const auto found = names_.find(key);
+  return found == names_.end() ? std::string(key) : found->second;
+}
+
+std::string ConfigReader::path_of(const std::string& name) const {
+  return prefix_.empty() ? name : fmt::format("{}.{}", prefix_, name);
+}
+
 void ConfigReader::fail(std::string_view key, std::string_view problem, std::string hint) const {
-  const std::string field = prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);
+  fail_at(name_of(key), problem, std::move(hint));
+}
+
+void ConfigReader::fail_at(const std::string& name, std::string_view problem,
+                           std::string hint) const {
+  const std::string field = path_of(name);
   if (hint.empty()) hint = "compare the file with the one that the model was released with";
   throw_bad_input(fmt::format("{}: {}: {}", what_, field, problem), std::move(hint), field);
 }
 
 const Json* ConfigReader::find(std::string_view key) {
-  used_.emplace(key);
-  const auto found = object_.find(std::string(key));
+  const std::string name = name_of(key);
+  used_.insert(name);
+  const auto found = object_.find(name);
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
@@ -53,12 +72,12 @@ const Json& ConfigReader::need(std::string_view key) {
 }
 
 bool ConfigReader::has(std::string_view key) const {
-  const auto found = object_.find(std::string(key));
+  const auto found = object_.find(name_of(key));
   return found != object_.end() && !found->is_null();
 }
 
 bool ConfigReader::mentions(std::string_view key) const {
-  return object_.contains(std::string(key));
+  return object_.contains(name_of(key));
 }
 
 int64_t ConfigReader::integer(std::string_view key, IntRange range) {
@@ -180,8 +199,7 @@ std::vector<std::string> ConfigReader::texts_or_empty(std::string_view key, size
 std::optional<ConfigReader> ConfigReader::object(std::string_view key) {
   const Json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  return ConfigReader(*value, what_,
-                      prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key));
+  return ConfigReader(*value, what_, path_of(name_of(key)));
 }
 
 std::vector<ConfigReader> ConfigReader::objects(std::string_view key, size_t most_entries) {
@@ -193,9 +211,7 @@ std::vector<ConfigReader> ConfigReader::objects(std::string_view key, size_t mos
   }
   std::vector<ConfigReader> all;
   for (size_t i = 0; i < value->size(); ++i) {
-    const std::string path =
-        prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);
-    all.emplace_back((*value)[i], what_, fmt::format("{}[{}]", path, i));
+    all.emplace_back((*value)[i], what_, fmt::format("{}[{}]", path_of(name_of(key)), i));
   }
   return all;
 }
@@ -243,7 +259,7 @@ void ConfigReader::refuse(std::string_view key, std::string_view reason) {
 }
 
 void ConfigReader::ignore(std::string_view key) {
-  used_.emplace(key);
+  used_.insert(name_of(key));
 }
 
 void ConfigReader::ignore(std::initializer_list<std::string_view> keys) {
@@ -253,9 +269,9 @@ void ConfigReader::ignore(std::initializer_list<std::string_view> keys) {
 void ConfigReader::finish() const {
   for (const auto& [key, value] : object_.items()) {
     if (used_.contains(key) || value.is_null()) continue;
-    fail(key.size() <= 80 ? key : key.substr(0, 77) + "…",
-         "a setting that this family does not have here, so its effect is unknown",
-         "if it changes nothing at inference, remove it from the file");
+    fail_at(key.size() <= 80 ? key : key.substr(0, 77) + "…",
+            "a setting that this family does not have here, so its effect is unknown",
+            "if it changes nothing at inference, remove it from the file");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,6 +28,10 @@ class ConfigReader {
   // `what` is the file ("…/config.json"), `prefix` the path of this object inside it.
   // Throws bad_input if it is not an object.
   ConfigReader(const Json& object, std::string what, std::string prefix = "");
+
+  // Whoever asks for `key` from here on is given what the file calls `name`, and errors say `name`:
+  // for the keys of readers that families share.
+  void spelled(std::string_view key, std::string_view name);
 
   bool has(std::string_view key) const;       // present and not null
   bool mentions(std::string_view key) const;  // present, perhaps null: some defaults differ
@@ -69,6 +74,11 @@ class ConfigReader {
   const std::string& what() const { return what_; }
 
  private:
+  // How the file names it.
+  std::string name_of(std::string_view key) const;
+  std::string path_of(const std::string& name) const;  // in the file, from its top
+  [[noreturn]] void fail_at(const std::string& name, std::string_view problem,
+                            std::string hint) const;
   const Json* find(std::string_view key);
   const Json& need(std::string_view key);
   int64_t integer_of(std::string_view key, const Json& value, IntRange range) const;
@@ -76,6 +86,7 @@ class ConfigReader {
   const Json& object_;
   std::string what_;
   std::string prefix_;
+  std::map<std::string, std::string, std::less<>> names_;  // of the keys spelled otherwise
   std::set<std::string, std::less<>> used_;
 };
 

@@ -42,8 +42,9 @@ DType read_dtype(ConfigReader& config) {
 void read_sizes(ConfigReader& config, ModelSpec& spec, const DecoderDefaults& defaults) {
   spec.hidden = integer_or_required(config, "hidden_size", defaults.hidden, hidden_range);
   spec.vocab = integer_or_required(config, "vocab_size", defaults.vocab, vocab_range);
-  spec.context = integer_or_required(config, defaults.context_key, defaults.context, context_range);
-  spec.norm_eps = config.number_or(defaults.norm_eps_key, defaults.norm_eps, 0.0, 1.0);
+  spec.context =
+      integer_or_required(config, "max_position_embeddings", defaults.context, context_range);
+  spec.norm_eps = config.number_or("rms_norm_eps", defaults.norm_eps, 0.0, 1.0);
   spec.tied_embeddings = config.boolean_or("tie_word_embeddings", defaults.tied);
   spec.dtype = read_dtype(config);
   spec.eos_ids = config.integer_or_list("eos_token_id", token_range, 64);

@@ -14,8 +14,6 @@ namespace dure {
 // What the family assumes where the file is silent. Sizes without a default must be stated.
 struct DecoderDefaults {
   double norm_eps = 1e-6;
-  const char* norm_eps_key = "rms_norm_eps";
-  const char* context_key = "max_position_embeddings";
   double rope_theta = 10000.0;
   // Of families that turn only a part of each head: how much of it.
   std::optional<double> partial_rotary = std::nullopt;

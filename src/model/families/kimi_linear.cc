@@ -99,10 +99,10 @@ std::string not_run_yet(const ModelSpec& spec, const MlaSpec& mla, const MoeFfn&
 }
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  const bool older = !config.has("max_position_embeddings");
-  read_sizes(
-      config, spec,
-      {.norm_eps = 1e-5, .context_key = older ? "model_max_length" : "max_position_embeddings"});
+  if (!config.has("max_position_embeddings")) {
+    config.spelled("max_position_embeddings", "model_max_length");
+  }
+  read_sizes(config, spec, {.norm_eps = 1e-5});
   config.ignore("model_max_length");
   const int64_t layers = read_layer_count(config);
   const Mixers mixers = read_linear(config, layers);

@@ -61,7 +61,8 @@ Kinds read_kinds(ConfigReader& config, const ModelSpec& spec) {
 }
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  read_sizes(config, spec, {.norm_eps = 1e-5, .norm_eps_key = "layernorm_epsilon"});
+  config.spelled("rms_norm_eps", "layernorm_epsilon");
+  read_sizes(config, spec, {.norm_eps = 1e-5});
   const int64_t layers = read_layer_count(config);
   const Kinds kinds = read_kinds(config, spec);
   const auto windowed = read_layer_integers(config, "hybrid_layer_pattern", layers, {0, 1});

@@ -98,7 +98,8 @@ GqaSpec read_still_attention(ConfigReader& config, const ModelSpec& spec) {
 }
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  read_sizes(config, spec, {.norm_eps = 1e-5, .norm_eps_key = "layer_norm_epsilon"});
+  config.spelled("rms_norm_eps", "layer_norm_epsilon");
+  read_sizes(config, spec, {.norm_eps = 1e-5});
   config.number_or("norm_eps", spec.norm_eps, spec.norm_eps, spec.norm_eps);
   const std::vector<Block> blocks = read_blocks(config);
   const auto layers = static_cast<int64_t>(blocks.size());
