@@ -128,11 +128,15 @@ TEST(GoldenModels, HoldExactlyWhatTheirConfigsSay) {
 
 TEST(GoldenModels, CountTheSameFromTheirConfigsAlone) {
   const Json totals = read_json_file(source_path("testdata/configs/families.totals.json"));
-  EXPECT_EQ(totals.size(), 65);
-  for (const auto& [name, total] : totals.items()) {
-    const auto file = source_path("testdata/configs/families") / (name + ".json");
-    EXPECT_EQ(total_parameters(load_spec(file)), total.get<int64_t>()) << name;
+  EXPECT_GE(totals.size(), 65);
+  size_t counted = 0;
+  for (const auto& file : fs::directory_iterator(source_path("testdata/configs/families"))) {
+    const std::string name = file.path().stem();
+    ASSERT_TRUE(totals.contains(name)) << name << " has no entry in families.totals.json";
+    EXPECT_EQ(total_parameters(load_spec(file)), totals[name].get<int64_t>()) << name;
+    ++counted;
   }
+  EXPECT_EQ(counted, totals.size());
 }
 
 TEST(GoldenModels, ThatArePlannedOnlyAreNotBound) {
