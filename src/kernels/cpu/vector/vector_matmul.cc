@@ -15,8 +15,6 @@ namespace {
 constexpr int64_t row_block_bytes = 512 << 10;
 // More runs per thread balance better, fewer have less overhead.
 constexpr int64_t runs_per_thread = 8;
-// A tile of few rows waits for memory: reading a panel costs about as much as this many rows.
-constexpr int64_t rows_worth_of_reading = 8;
 // How far ahead of a single tile's products weights are fetched, bytes.
 constexpr int64_t fetch_ahead = 4096;
 
