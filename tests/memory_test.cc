@@ -45,7 +45,7 @@ class Memory : public testing::Test {
   static RunShape shape_of(Compute compute) {
     RunShape shape;
     shape.compute = compute;
-    shape.kv_dtype = compute == Compute::fp32 ? DType::f32 : DType::bf16;
+    shape.kv_element_bytes = compute == Compute::fp32 ? 4 : 2;
     shape.pages = 64;
     shape.max_batch_tokens = 256;
     return shape;

@@ -118,9 +118,14 @@ Compute compute_of(const Options& options, const ModelSpec& spec) {
   return spec.dtype == DType::f32 ? Compute::fp32 : Compute::bf16;
 }
 
-DType kv_dtype_of(const Options& options, Compute compute) {
-  if (options.kv_dtype == "auto") return compute == Compute::fp32 ? DType::f32 : DType::bf16;
-  return options.kv_dtype == "f32" ? DType::f32 : DType::bf16;
+std::string kv_format_of(const Options& options, Compute compute) {
+  if (options.kv_dtype == "auto") return compute == Compute::fp32 ? "f32" : "bf16";
+  if (options.kv_dtype == "fp8" && is_cpu(options)) {
+    throw_bad_input("--kv-dtype fp8: on CPUs the engine caches bf16 or f32",
+                    "leave --kv-dtype out, or give the GPU that the cache is to lie on",
+                    "kv-dtype");
+  }
+  return options.kv_dtype;
 }
 
 int64_t count_flag(const std::string& text, const char* flag, int64_t most = most_tokens) {
@@ -133,8 +138,10 @@ FitQuestion question_of(const Options& options, const ModelSpec& spec, const Gpu
   FitQuestion question;
   question.layout = options.layout.layout;
   question.shape.compute = compute_of(options, spec);
-  question.shape.kv_dtype = kv_dtype_of(options, question.shape.compute);
+  const std::string kv_format = kv_format_of(options, question.shape.compute);
+  question.shape.kv_element_bytes = bytes_in(find_weight_format(kv_format), 1);
   if (!is_cpu(options)) {
+    question.shape.frees_windows = true;
     question.shape.max_batch_tokens = gpu_batch_tokens;
     question.shape.overhead = gpu_overhead;
   }
@@ -185,6 +192,7 @@ int fit_model(const Options& options) {
   report.weight_bytes = model.all_weights();
   report.min_gpus = ceil_div(report.weight_bytes, report.gpu.nominal_bytes);
   report.question = question_of(options, spec, report.gpu);
+  report.kv_format = kv_format_of(options, report.question.shape.compute);
   report.answer = fit(model, report.question);
   report.remarks = fit_remarks(model, report.question, report.answer);
   if (!report.answer.fits) report.nearest = nearest_that_fits(model, report.question);
@@ -216,7 +224,7 @@ RunCommand declare(CLI::App& app) {
       ->check(number_between(0.01, 1.0));
   app.add_option("--max-batch-tokens", options->max_batch_tokens, "of one step");
   app.add_option("--kv-dtype", options->kv_dtype, "of the cache")
-      ->check(CLI::IsMember({"auto", "bf16", "f32"}))
+      ->check(CLI::IsMember({"auto", "bf16", "f32", "fp8"}))
       ->capture_default_str();
   app.add_option("--compute", options->compute, "what products are made of")
       ->check(CLI::IsMember({"auto", "bf16", "fp32"}))

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "model/testing.h"
 
 namespace dure {
 namespace {
@@ -20,6 +21,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
+using testing::TempFolder;
 
 struct Outcome {
   int status = 0;
@@ -157,6 +159,45 @@ TEST(Inspect, RefusesMalformedConfigs) {
   expect_refused(dure({"inspect", data("nowhere")}), "no folder");
 }
 
+TEST(Inspect, SaysThatAnEncoderDoesNotGenerate) {
+  const TempFolder folder;
+  folder.write("config.json", R"({"architectures": ["BertModel"],
+    "model_type": "bert", "hidden_size": 384, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 1536, "vocab_size": 30522, "max_position_embeddings": 512})");
+  for (const char* command : {"inspect", "fit"}) {
+    std::vector<std::string> arguments = {command, folder.path().string()};
+    if (std::string(command) == "fit") arguments.insert(arguments.end(), {"--gpu", "h100"});
+    const Outcome outcome = dure(arguments);
+    expect_refused(outcome, command);
+    EXPECT_THAT(outcome.err, HasSubstr("unknown family \"bert\"")) << command;
+  }
+}
+
+TEST(Serve, RefusesIncompleteFoldersNamingWhatIsMissing) {
+  const Outcome shard = dure({"serve", data("safetensors/missing-shard")});
+  expect_refused(shard, "missing shard");
+  EXPECT_THAT(shard.err, HasSubstr("model-00002-of-00002.safetensors: missing\n"));
+  EXPECT_THAT(shard.err, HasSubstr("hint: incomplete download?"));
+
+  const TempFolder folder;
+  expect_refused(dure({"serve", folder.path().string()}), "no config.json");
+  EXPECT_THAT(dure({"serve", folder.path().string()}).err, HasSubstr("no config.json"));
+  std::filesystem::copy_file(data("models/llama/config.json"), folder.path() / "config.json");
+  const Outcome bare = dure({"serve", folder.path().string()});
+  expect_refused(bare, "no weights");
+  EXPECT_THAT(bare.err, HasSubstr("looked for model.safetensors"));
+  std::filesystem::create_directory(folder.path() / "model.safetensors");
+  const Outcome named = dure({"serve", folder.path().string()});
+  expect_refused(named, "a folder named like weights");
+  EXPECT_THAT(named.err, HasSubstr("model.safetensors: not a regular file"));
+
+  const auto cache = folder.path() / "models--owner--name";
+  std::filesystem::create_directories(cache / "snapshots" / "0123abcd");
+  const Outcome hub = dure({"serve", cache.string()});
+  expect_refused(hub, "a hub cache folder");
+  EXPECT_THAT(hub.err, HasSubstr("hint: use " + (cache / "snapshots/0123abcd").string()));
+}
+
 TEST(Fit, CountsTheFloorOfASizeAlone) {
   const auto gpus = [](const char* size, const char* weights, const char* gpu) {
     const Outcome outcome = dure({"fit", size, "--weights", weights, "--gpu", gpu, "--json"});
@@ -207,12 +248,72 @@ TEST(Fit, PrintsEveryNumberOfARankAndWhatWasAssumed) {
   EXPECT_GT(json["kv_tokens"].get<int64_t>(), 0);
 }
 
+TEST(Fit, CountsAMixtureByAllItsExperts) {
+  const Outcome outcome = dure({"fit", data("configs/released/Qwen--Qwen3.5-122B-A10B.json"),
+                                "--weights", "q4_k", "--gpu", "48GB", "--json"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  const Json json = parse_json(outcome.out, "output");
+  EXPECT_EQ(json["fits"], false);
+  EXPECT_NEAR(json["weight_bytes"].get<double>(), 72.6e9, 0.01 * 72.6e9);
+  EXPECT_EQ(json["min_gpus"], 2);
+}
+
+TEST(Fit, CountsACacheOfFp8WhereGpusHaveOne) {
+  const auto kv = [](const std::string& type) {
+    const Outcome outcome =
+        dure({"fit", data("configs/released/deepseek-ai--DeepSeek-V3.json"), "--gpu", "h200",
+              "--tp", "8", "--context", "1024", "--kv-dtype", type, "--json"});
+    return parse_json(outcome.out, "output")["kv"].get<int64_t>();
+  };
+  EXPECT_EQ(kv("bf16"), 1024 * 70272);
+  EXPECT_EQ(kv("fp8"), 1024 * 35136);
+  expect_refused(dure({"fit", data("models/llama"), "--gpu", "cpu", "--kv-dtype", "fp8"}),
+                 "no fp8 cache on CPUs");
+}
+
+TEST(Fit, CountsWindowsAsTheEnginesOfTheDeviceKeepThem) {
+  const auto kv = [](const char* gpu, const char* context) {
+    const Outcome outcome = dure({"fit", data("models/gpt-oss-bf16"), "--gpu", gpu, "--context",
+                                  context, "--compute", "bf16", "--json"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const Json json = parse_json(outcome.out, "output");
+    EXPECT_EQ(json["assumptions"]["windowed_layers_keep"],
+              std::string(gpu) == "cpu" ? "all tokens" : "their windows");
+    return json["kv"].get<int64_t>();
+  };
+  EXPECT_EQ(kv("h100", "16"), kv("cpu", "16"));
+  EXPECT_LT(kv("h100", "256"), kv("cpu", "256"));
+}
+
+TEST(Fit, CountsTheExchangeOfExpertsOnItsGpuAndWarnsOfATightUtilization) {
+  for (const char* gpu : {"b200", "gb200"}) {
+    const auto answer = [&](const char* ranks) {
+      return parse_json(
+          dure({"fit", data("configs/released/deepseek-ai--DeepSeek-V3.json"), "--gpu", gpu, "--dp",
+                ranks, "--ep", ranks, "--utilization", "0.95", "--weights", "fp8", "--json"})
+              .out,
+          "output");
+    };
+    const Json wide = answer("32");
+    EXPECT_NEAR(wide["usable_bytes"].get<double>() / (1 << 30),
+                std::string(gpu) == "b200" ? 178.35 : 184.31, 0.001);
+    EXPECT_GT(wide["communication"], answer("16")["communication"]);
+    EXPECT_THAT(wide["remarks"].dump(), HasSubstr("utilization 0.95"));
+  }
+}
+
 TEST(Fit, PrintsTheMapOfLayers) {
   const std::string map =
       dure({"fit", data("configs/field-cases/layers-10"), "--gpu", "h100", "--pp", "3"}).out;
   EXPECT_THAT(map, ContainsRegex("\n0 +0–3 "));
   EXPECT_THAT(map, ContainsRegex("\n1 +4–6 "));
   EXPECT_THAT(map, ContainsRegex("\n2 +7–9 "));
+  const std::string thirty =
+      dure({"fit", data("configs/field-cases/sliding-some"), "--gpu", "h100", "--pp", "4"}).out;
+  EXPECT_THAT(thirty, ContainsRegex("\n0 +0–7 "));
+  EXPECT_THAT(thirty, ContainsRegex("\n1 +8–15 "));
+  EXPECT_THAT(thirty, ContainsRegex("\n2 +16–22 "));
+  EXPECT_THAT(thirty, ContainsRegex("\n3 +23–29 "));
 }
 
 TEST(Fit, RefusesLayoutsThatTheModelCannotTake) {

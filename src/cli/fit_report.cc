@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
@@ -88,24 +89,44 @@ std::string nearest_line(const FitReport& report) {
                      machines);
 }
 
-std::string verdict(const FitReport& report) {
+int64_t context_of(const ModelSpec& spec, const FitReport& report) {
+  return report.question.context > 0 ? report.question.context : spec.context;
+}
+
+bool has_windows(const ModelSpec& spec) {
+  return std::any_of(spec.layers.begin(), spec.layers.end(),
+                     [](const LayerSpec& layer) { return window_of(layer.attention).has_value(); });
+}
+
+// What windowed layers keep; nothing where there are none.
+std::string windows_kept(const ModelSpec& spec, const FitReport& report) {
+  if (!has_windows(spec)) return "";
+  return report.question.shape.frees_windows ? "their windows" : "all tokens";
+}
+
+std::string verdict(const ModelSpec& spec, const FitReport& report) {
   const FitAnswer& answer = report.answer;
   const int64_t tokens = answer.pages * report.question.shape.page_tokens * answer.layout.dp;
   if (answer.fits) {
-    return fmt::format("fits: a cache of {} tokens in all", format_count(tokens));
+    return fmt::format("fits: a cache of {} tokens in all; {} sequences of {} at once",
+                       format_count(tokens), format_count(answer.most_sequences),
+                       format_count(context_of(spec, report)));
   }
   return fmt::format("does not fit: {} missing on the fullest {}\n{}",
                      format_bytes(-answer.ranks[answer.tightest].free),
                      report.question.shared ? "machine" : "rank", nearest_line(report));
 }
 
-std::string assumptions(const FitReport& report) {
+std::string assumptions(const ModelSpec& spec, const FitReport& report) {
   const FitQuestion& question = report.question;
+  const std::string windows = windows_kept(spec, report);
   return fmt::format(
-      "assumed: engine dure; weights {}, compute {}, cache {} in pages of {}; {} tokens a step; "
+      "assumed: engine dure; weights {}, compute {}, cache {} in pages of {}{}; {} tokens a step; "
       "{} of the {} usable on {}; overhead {} a rank\n",
-      report.weight_format, to_string(question.shape.compute), to_string(question.shape.kv_dtype),
-      question.shape.page_tokens, format_count(question.shape.max_batch_tokens),
+      report.weight_format, to_string(question.shape.compute), report.kv_format,
+      question.shape.page_tokens,
+      windows.empty() ? "" : fmt::format(", windowed layers keep {}", windows),
+      format_count(question.shape.max_batch_tokens),
       fmt::format("{:.0f}%", question.utilization * 100), format_bytes(question.memory_bytes),
       report.gpu.name, format_bytes(question.shape.overhead));
 }
@@ -152,9 +173,9 @@ std::string fit_table(const ModelSpec& spec, const FitReport& report) {
       "{}: weights {} ({}) as {}, at least {} × {} for them alone\n\n{}\n", report.model,
       format_decimal_bytes(report.weight_bytes), format_bytes(report.weight_bytes),
       report.weight_format, report.min_gpus, report.gpu.name, to_string(report.answer.layout));
-  text += rank_table(spec, report) + '\n' + verdict(report) + '\n';
+  text += rank_table(spec, report) + '\n' + verdict(spec, report) + '\n';
   for (const std::string& remark : report.remarks) text += "note: " + remark + '\n';
-  return text + assumptions(report);
+  return text + assumptions(spec, report);
 }
 
 Json fit_json(const ModelSpec& spec, const FitReport& report) {
@@ -174,6 +195,7 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
       {"kv_tokens", answer.pages * page * answer.layout.dp},
       {"kv_tokens_per_dp_group", answer.pages * page},
       {"max_kv_tokens", answer.most_pages * page * answer.layout.dp},
+      {"max_sequences", answer.most_sequences},
       {"tightest_rank", answer.tightest},
   };
   put_memory(json, answer.ranks[answer.tightest]);
@@ -188,7 +210,8 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
   json["assumptions"] = {{"engine", "dure"},
                          {"weights", report.weight_format},
                          {"compute", to_string(question.shape.compute)},
-                         {"kv_dtype", to_string(question.shape.kv_dtype)},
+                         {"kv_dtype", report.kv_format},
+                         {"windowed_layers_keep", windows_kept(spec, report)},
                          {"page_tokens", page},
                          {"max_batch_tokens", question.shape.max_batch_tokens},
                          {"utilization", question.utilization},

@@ -16,6 +16,7 @@ struct FitReport {
   int64_t min_gpus = 0;      // for the weights alone, on paper
   int64_t weight_bytes = 0;  // of one copy
   std::string weight_format;
+  std::string kv_format;
   FitQuestion question;
   FitAnswer answer;
   std::optional<FitAnswer> nearest;  // where the answer is no

@@ -173,7 +173,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   StartGroup& start = setup.group.start;
   RunShape shape;
   shape.compute = start.compute;
-  shape.kv_dtype = start.kv_dtype;
+  shape.kv_element_bytes = bytes_of(start.kv_dtype);
   shape.page_tokens = page_tokens;
   shape.states = flags.max_sequences;
   shape.context = context;

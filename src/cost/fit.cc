@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "cost/most_bytes.h"
 
 namespace dure {
 namespace {
@@ -13,10 +14,8 @@ constexpr int64_t most_pages_of_a_cache = std::numeric_limits<int32_t>::max();
 
 RankMemory memory_of(const MemoryModel& model, const FitQuestion& question, const Layout& layout,
                      int rank, int64_t pages) {
-  RunShape shape = question.shape;
+  RunShape shape = question.shape_for(model.spec(), layout.dp);
   shape.pages = pages;
-  shape.context = question.context > 0 ? question.context : model.spec().context;
-  shape.states = (question.sequences + layout.dp - 1) / layout.dp;
   RankMemory memory = model.of(layout, rank, shape);
   if (!question.shared) {
     memory.communication += gpu_dispatch_workspace(model.spec(), layout, shape.max_batch_tokens);
@@ -35,17 +34,11 @@ int ranks_per_memory(const FitQuestion& question, const Layout& layout) {
   return question.ranks_per_node > 0 ? question.ranks_per_node : layout.world();
 }
 
-// Sums over ranks and caches that nobody could build stop at these bounds instead of wrapping.
+// Sums over ranks of caches that nobody could build stop here instead of wrapping.
 constexpr int64_t most_missing = -(int64_t{1} << 61);
-constexpr int64_t most_cache = int64_t{1} << 60;
 
 int64_t after(int64_t free, int64_t bytes) {
   return std::max(free - bytes, most_missing);
-}
-
-int64_t cache_bytes(int64_t pages, int64_t page) {
-  int64_t bytes = 0;
-  return __builtin_mul_overflow(pages, page, &bytes) ? most_cache : std::min(bytes, most_cache);
 }
 
 // Pages that fit into the memory that `first` and the ranks after it share, beside all else.
@@ -65,6 +58,24 @@ int64_t pages_of_memory(const MemoryModel& model, const FitQuestion& question, i
   return page == 0 ? most_pages_of_a_cache : std::min(free / page, most_pages_of_a_cache);
 }
 
+// Whole sequences that fit into that memory in each dp group, beside all but the cache.
+int64_t sequences_of_memory(const MemoryModel& model, const FitQuestion& question, int first,
+                            const std::vector<RankFit>& ranks) {
+  const Layout& layout = question.layout;
+  const RunShape shape = question.shape_for(model.spec(), layout.dp);
+  const int last = std::min(first + ranks_per_memory(question, layout), layout.world());
+  int64_t free = question.budget();
+  int64_t each = 0;  // bytes, over these ranks
+  for (int rank = first; rank < last; ++rank) {
+    const RankMemory& memory = ranks[static_cast<size_t>(rank)].memory;
+    free = after(free, memory.total() - memory.kv);
+    const RankShare share = share_of(model.spec(), layout, rank);
+    each = bounded_sum(each, sequence_bytes(model.spec(), layout, share, shape));
+  }
+  if (free < 0) return 0;
+  return each == 0 ? most_pages_of_a_cache : std::min(free / each, most_pages_of_a_cache);
+}
+
 // Adds the pages to what every rank holds, and says what that leaves.
 void fill_cache(const MemoryModel& model, const FitQuestion& question, int64_t pages,
                 FitAnswer& answer) {
@@ -77,7 +88,8 @@ void fill_cache(const MemoryModel& model, const FitQuestion& question, int64_t p
     int64_t free = question.budget();
     for (int rank = first; rank < last; ++rank) {
       RankMemory& memory = answer.ranks[static_cast<size_t>(rank)].memory;
-      memory.kv += cache_bytes(pages, page_bytes_of(model, question, answer.layout, rank));
+      memory.kv = bounded_sum(
+          memory.kv, bounded_product(pages, page_bytes_of(model, question, answer.layout, rank)));
       free = after(free, memory.total());
     }
     for (int rank = first; rank < last; ++rank) {
@@ -102,6 +114,13 @@ int64_t FitQuestion::pages_needed(int dp) const {
   return pages * ((sequences + dp - 1) / dp);
 }
 
+RunShape FitQuestion::shape_for(const ModelSpec& spec, int dp) const {
+  RunShape all = shape;
+  all.context = context > 0 ? context : spec.context;
+  all.states = (sequences + dp - 1) / dp;
+  return all;
+}
+
 int FitQuestion::nodes_of(const Layout& of) const {
   const int each = ranks_per_node > 0 ? ranks_per_node : of.world();
   return (of.world() + each - 1) / each;
@@ -112,9 +131,19 @@ FitAnswer fit(const MemoryModel& model, const FitQuestion& question) {
   FitAnswer answer;
   answer.layout = layout;
   answer.most_pages = most_pages_of_a_cache;
+  int64_t sequences = most_pages_of_a_cache;
   for (int first = 0; first < layout.world(); first += ranks_per_memory(question, layout)) {
     answer.most_pages =
         std::min(answer.most_pages, pages_of_memory(model, question, first, &answer.ranks));
+    sequences = std::min(sequences, sequences_of_memory(model, question, first, answer.ranks));
+  }
+  answer.most_sequences = sequences * layout.dp;
+  if (answer.most_pages == most_pages_of_a_cache) {
+    // No layer keeps all tokens: what sequences keep bounds them.
+    const int64_t context = question.shape_for(model.spec(), layout.dp).context;
+    const int64_t page = question.shape.page_tokens;
+    answer.most_pages =
+        std::min(bounded_product(sequences, (context + page - 1) / page), most_pages_of_a_cache);
   }
   const int64_t needed = question.pages_needed(layout.dp);
   answer.fits = answer.most_pages >= needed;

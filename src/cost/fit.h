@@ -24,6 +24,7 @@ struct FitQuestion {
   // Pages that each dp group's cache must have.
   int64_t pages_needed(int dp) const;
   int nodes_of(const Layout& layout) const;
+  RunShape shape_for(const ModelSpec& spec, int dp) const;  // with context and sequences set
 };
 
 struct RankFit {
@@ -36,6 +37,7 @@ struct FitAnswer {
   bool fits = false;
   int64_t pages = 0;           // of each dp group: all that fit, or those asked for
   int64_t most_pages = 0;      // that would fit; 0 where not even the weights do
+  int64_t most_sequences = 0;  // of all dp groups: of the question's context, or the model's
   std::vector<RankFit> ranks;  // [world]
   size_t tightest = 0;         // the rank with the least free memory
 };
@@ -52,7 +54,8 @@ std::optional<FitAnswer> nearest_that_fits(const MemoryModel& model, const FitQu
 
 // Things worth knowing about an answer, one sentence each: replicated cache and what data
 // parallelism would save, a cache shorter than the model's context, sums whose order is not kept, a
-// utilization that leaves too little for what engines allocate beside it.
+// utilization that leaves too little for what engines allocate beside it, what engines do otherwise
+// with windows and with scales that blocks share.
 std::vector<std::string> fit_remarks(const MemoryModel& model, const FitQuestion& question,
                                      const FitAnswer& answer);
 

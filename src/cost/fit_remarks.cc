@@ -1,5 +1,6 @@
 // fit_remarks of fit.h.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -42,6 +43,78 @@ void remark_replication(const MemoryModel& model, const FitQuestion& question,
   remarks.push_back(text);
 }
 
+// Whether every rank's part of the matrix begins and ends between blocks of scales.
+bool cut_between_blocks(const Weight& weight, const ModelSpec& spec, int64_t tp) {
+  const int64_t outputs = spec.scale_block[0];
+  const int64_t inputs = spec.scale_block[1];
+  const auto cuts = [tp](int64_t size, int64_t block) {
+    return size % tp == 0 && size / tp % block == 0;
+  };
+  switch (weight.split) {
+    case Split::columns:
+    case Split::q_heads:
+      return cuts(weight.shape[0], outputs);
+    case Split::kv_heads: {
+      const int64_t heads = kv_heads(spec.layers[static_cast<size_t>(weight.layer)].attention);
+      return weight.shape[0] / heads * std::max<int64_t>(heads / tp, 1) % outputs == 0;
+    }
+    case Split::rows:
+    case Split::q_heads_input:
+      return cuts(weight.shape[1], inputs);
+    default:
+      return true;
+  }
+}
+
+// The tensor parallel sizes that engines take which cut scales nowhere but between blocks.
+std::string sizes_between_blocks(const ModelSpec& spec, const std::vector<Weight>& weights,
+                                 bool whole_experts) {
+  std::vector<int> sizes;
+  for (int tp = 1; tp <= 32; tp *= 2) {
+    const bool all = std::all_of(weights.begin(), weights.end(), [&](const Weight& weight) {
+      const bool counts = is_retyped(weight) && !(whole_experts && weight.expert >= 0);
+      return !counts || cut_between_blocks(weight, spec, tp);
+    });
+    if (all) sizes.push_back(tp);
+  }
+  return fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+void remark_blocks(const ModelSpec& spec, std::vector<std::string>& remarks) {
+  if (spec.scale_block.empty()) return;
+  const std::vector<Weight> weights = inventory(spec);
+  const std::string sliced = sizes_between_blocks(spec, weights, false);
+  const std::string whole = sizes_between_blocks(spec, weights, true);
+  std::string text = fmt::format(
+      "blocks of {} × {} share a scale: Dure cuts within them, so any tp goes; vLLM and "
+      "SGLang cut between them, which leaves tp {}",
+      spec.scale_block[0], spec.scale_block[1], sliced);
+  if (whole != sliced) text += fmt::format(", and tp {} where ep keeps experts whole", whole);
+  remarks.push_back(text);
+}
+
+// What engines say that set aside the most that a sequence of windowed layers ever holds.
+void remark_windows(const ModelSpec& spec, const FitQuestion& question, const FitAnswer& answer,
+                    std::vector<std::string>& remarks) {
+  RunShape shape = question.shape_for(spec, answer.layout.dp);
+  const std::optional<int64_t> reserved =
+      windowed_tokens_per_sequence(spec, shape.context, shape.max_batch_tokens, shape.page_tokens);
+  if (!reserved || !answer.fits || !shape.frees_windows) return;
+  shape.frees_windows = false;
+  const RankFit& rank = answer.ranks[answer.tightest];
+  const auto tightest = static_cast<int>(answer.tightest);
+  const int64_t page =
+      kv_page_bytes(spec, answer.layout, share_of(spec, answer.layout, tightest), shape);
+  if (page == 0) return;
+  const double tokens = static_cast<double>(rank.memory.kv + rank.free) /
+                        static_cast<double>(page) * static_cast<double>(shape.page_tokens);
+  remarks.push_back(fmt::format(
+      "every layer sees a window: engines that set aside window and chunk for each sequence, {} "
+      "tokens, take {:.1f} sequences of {} at once",
+      format_count(*reserved), tokens / static_cast<double>(*reserved) * answer.layout.dp,
+      format_count(shape.context)));
+}
+
 void remark_utilization(const FitQuestion& question, const FitAnswer& answer, const ModelSpec& spec,
                         std::vector<std::string>& remarks) {
   const int64_t workspace =
@@ -65,6 +138,8 @@ std::vector<std::string> fit_remarks(const MemoryModel& model, const FitQuestion
   std::vector<std::string> remarks;
   remark_replication(model, question, answer, remarks);
   remark_utilization(question, answer, spec, remarks);
+  remark_windows(spec, question, answer, remarks);
+  remark_blocks(spec, remarks);
   const int64_t tokens = answer.most_pages * question.shape.page_tokens;
   if (answer.fits && question.context == 0 && tokens < spec.context) {
     remarks.push_back(fmt::format("a cache of {} tokens is shorter than the model's context of {}",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cost/most_bytes.h"
 #include "cost/resident.h"
 #include "cost/state_shape.h"
 #include "cost/step_buffers.h"
@@ -11,12 +12,45 @@
 namespace dure {
 namespace {
 
+int64_t in_whole_pages(int64_t tokens, int64_t page_tokens) {
+  return (tokens + page_tokens - 1) / page_tokens * page_tokens;
+}
+
+// Bytes of the layers that the rank holds: the tokens that `tokens_of` gives an attention, times
+// what each takes.
+template <typename TokensOf>
+int64_t cache_bytes_of(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                       const RunShape& shape, TokensOf tokens_of) {
+  int64_t bytes = 0;
+  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+    const AttentionSpec& attention = spec.layers[static_cast<size_t>(i)].attention;
+    const int64_t token =
+        cached_elements(attention, layout.tp, share.place.tp) * shape.kv_element_bytes;
+    bytes = bounded_sum(bytes, bounded_product(tokens_of(attention), token));
+  }
+  return bytes;
+}
+
+// The keys of a step's own tokens in windowed layers, of which only windows stay: at most one page
+// more than the tokens, since chunks begin within pages.
+int64_t passing_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                      const RunShape& shape) {
+  if (!shape.frees_windows) return 0;
+  const int64_t tokens =
+      in_whole_pages(shape.max_batch_tokens, shape.page_tokens) + shape.page_tokens;
+  return cache_bytes_of(spec, layout, share, shape, [&](const AttentionSpec& attention) {
+    return window_of(attention) ? tokens : 0;
+  });
+}
+
 // Everything but the weights.
 RankMemory run_memory(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                       const RunShape& shape) {
   RankMemory memory;
-  memory.kv = shape.pages * kv_page_bytes(spec, layout, share, shape) +
-              shape.states * state_bytes(spec, layout, share);
+  const int64_t kept = state_bytes(spec, layout, share) + window_bytes(spec, layout, share, shape);
+  memory.kv = bounded_sum(bounded_product(shape.pages, kv_page_bytes(spec, layout, share, shape)),
+                          bounded_product(shape.states, kept));
+  memory.activation = passing_bytes(spec, layout, share, shape);
   for (const StepBufferSize& size :
        step_buffers(spec, layout, share, shape.max_batch_tokens, shape.context)) {
     (size.communication ? memory.communication : memory.activation) += size.bytes;
@@ -25,7 +59,13 @@ RankMemory run_memory(const ModelSpec& spec, const Layout& layout, const RankSha
   return memory;
 }
 
-// Parts that quantized releases keep in their first type are not.
+int64_t experts_held(const LayerSpec& layer, const Layout& layout, const RankShare& share) {
+  const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+  return moe == nullptr ? 0 : experts_of(*moe, layout, share.place.ep).size();
+}
+
+}  // namespace
+
 bool is_retyped(const Weight& weight) {
   if (!weight.is_matrix()) return false;
   switch (weight.part) {
@@ -49,21 +89,27 @@ bool is_retyped(const Weight& weight) {
   }
 }
 
-int64_t experts_held(const LayerSpec& layer, const Layout& layout, const RankShare& share) {
-  const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
-  return moe == nullptr ? 0 : experts_of(*moe, layout, share.place.ep).size();
-}
-
-}  // namespace
-
 int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                       const RunShape& shape) {
-  int64_t elements = 0;
-  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
-    elements +=
-        cached_elements(spec.layers[static_cast<size_t>(i)].attention, layout.tp, share.place.tp);
-  }
-  return elements * shape.page_tokens * bytes_of(shape.kv_dtype);
+  return cache_bytes_of(spec, layout, share, shape, [&](const AttentionSpec& attention) {
+    return shape.frees_windows && window_of(attention) ? 0 : shape.page_tokens;
+  });
+}
+
+int64_t window_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                     const RunShape& shape) {
+  if (!shape.frees_windows) return 0;
+  return cache_bytes_of(spec, layout, share, shape, [&](const AttentionSpec& attention) {
+    const std::optional<int64_t> window = window_of(attention);
+    return window ? in_whole_pages(std::min(shape.context, *window), shape.page_tokens) : 0;
+  });
+}
+
+int64_t sequence_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                       const RunShape& shape) {
+  const int64_t pages = (shape.context + shape.page_tokens - 1) / shape.page_tokens;
+  const int64_t kept = state_bytes(spec, layout, share) + window_bytes(spec, layout, share, shape);
+  return bounded_sum(bounded_product(pages, kv_page_bytes(spec, layout, share, shape)), kept);
 }
 
 int64_t state_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share) {
@@ -77,7 +123,7 @@ int64_t state_bytes(const ModelSpec& spec, const Layout& layout, const RankShare
 
 int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype) {
   RunShape shape;
-  shape.kv_dtype = kv_dtype;
+  shape.kv_element_bytes = bytes_of(kv_dtype);
   shape.page_tokens = 1;
   return kv_page_bytes(spec, {}, share_of(spec, {}, 0), shape);
 }
@@ -91,7 +137,7 @@ std::optional<int64_t> windowed_tokens_per_sequence(const ModelSpec& spec, int64
     widest = std::max(widest, *window);
   }
   const int64_t tokens = std::min(context, widest - 1 + std::min(chunk_tokens, context));
-  return ((tokens + page_tokens - 1) / page_tokens + 1) * page_tokens;
+  return in_whole_pages(tokens, page_tokens) + page_tokens;
 }
 
 RankMemory rank_memory(const std::vector<Weight>& weights, const ModelSpec& spec,

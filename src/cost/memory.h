@@ -15,11 +15,13 @@ namespace dure {
 // How a group will run, as far as memory depends on it.
 struct RunShape {
   Compute compute = Compute::bf16;
-  DType kv_dtype = DType::bf16;
+  int64_t kv_element_bytes = 2;  // of the cache: 4 fp32, 2 bf16, 1 fp8
   int64_t page_tokens = 16;
-  int64_t pages = 0;                 // of each dp group's cache
-  int64_t context = 0;               // tokens of the longest sequence
-  int64_t states = 0;                // sequences whose recurrent state each dp group keeps
+  int64_t pages = 0;    // of each dp group's cache
+  int64_t context = 0;  // tokens of the longest sequence
+  int64_t states = 0;   // sequences whose recurrent state, or windows, each dp group keeps
+  // Keys that no window reaches any more are freed, as engines on GPUs do; dure-rank keeps them.
+  bool frees_windows = false;
   int64_t max_batch_tokens = 2048;   // of one step and dp group
   int64_t overhead = rank_overhead;  // bytes: what a process takes before it holds anything
 
@@ -30,25 +32,36 @@ struct RunShape {
 struct RankMemory {  // bytes
   int64_t weights = 0;
   int64_t padding = 0;  // of packed matrices, beyond their weights
-  int64_t kv = 0;       // pages and recurrent states
+  int64_t kv = 0;       // pages, recurrent states and windows
   int64_t activation = 0;
   int64_t communication = 0;
   int64_t overhead = 0;
   int64_t total() const { return weights + padding + kv + activation + communication + overhead; }
 };
 
-// Of one page in all layers that the rank holds; 0 for a rank without kv heads.
+// Of one page in all layers that the rank holds, where windows are freed in those that see all; 0
+// for a rank without kv heads.
 int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                       const RunShape& shape);
 // Of one sequence's recurrent state in all layers that the rank holds.
 int64_t state_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share);
+// Where windows are freed: what one sequence keeps in the windowed layers that the rank holds,
+// min(context, window) tokens in whole pages of each. Else 0: those keys are in the pages.
+int64_t window_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                     const RunShape& shape);
+// Of a whole sequence of shape.context tokens.
+int64_t sequence_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                       const RunShape& shape);
 int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype);  // of the whole model
 
-// Tokens that a sequence keeps where every layer sees only a window and an engine frees what lies
-// behind it: the window before the chunk, and the chunk, in whole pages, and one page where the
-// borders do not meet. Nothing if some layer sees everything.
+// Tokens that a sequence holds while its largest chunk is computed, where every layer sees only a
+// window and an engine frees what lies behind it: the window before the chunk, and the chunk, in
+// whole pages, and one page where the borders do not meet. Nothing if some layer sees everything.
 std::optional<int64_t> windowed_tokens_per_sequence(const ModelSpec& spec, int64_t context,
                                                     int64_t chunk_tokens, int64_t page_tokens);
+
+// Whether quantized releases store it in their small type; what they keep in its first type is not.
+bool is_retyped(const Weight& weight);
 
 // Exactly what a rank with these weights (of bind_inventory) allocates.
 RankMemory rank_memory(const std::vector<Weight>& weights, const ModelSpec& spec,

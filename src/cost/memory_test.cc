@@ -121,6 +121,49 @@ TEST(Memory, CacheBytesFollowHeadsOfTheRankLayersOfTheStageAndPages) {
   }
 }
 
+// One latent vector has no heads to divide: every rank holds all of it.
+TEST(Memory, LatentCachesAreWholeOnEveryRankWhateverTp) {
+  const ModelSpec v3 = spec_of("configs/released/deepseek-ai--DeepSeek-V3.json");
+  const ModelSpec v4 = spec_of("configs/released/deepseek-ai--DeepSeek-V4-Pro.json");
+  for (const int tp : {1, 2, 8}) {
+    const Layout layout{tp, 1, 1, 1};
+    EXPECT_NO_THROW(check_layout_for(v3, layout));
+    EXPECT_NO_THROW(check_layout_for(v4, layout));
+    for (int rank = 0; rank < tp; ++rank) {
+      RunShape shape;
+      shape.page_tokens = 1;
+      EXPECT_EQ(kv_page_bytes(v3, layout, share_of(v3, layout, rank), shape), 70'272);
+      EXPECT_EQ(kv_page_bytes(v4, layout, share_of(v4, layout, rank), shape),
+                kv_bytes_per_token(v4, DType::bf16));
+      shape.kv_element_bytes = 1;  // fp8
+      EXPECT_EQ(kv_page_bytes(v3, layout, share_of(v3, layout, rank), shape), 35'136);
+    }
+  }
+}
+
+// 18 of 36 layers see 128 tokens: each of those costs 73,728 bytes, each later one 36,864.
+TEST(Memory, FreedWindowsCostNoMoreThanTheWindow) {
+  const ModelSpec spec = spec_of("configs/released/openai--gpt-oss-120b.json");
+  const RankShare share = share_of(spec, {}, 0);
+  RunShape shape;
+  shape.frees_windows = true;
+  const auto bytes = [&](int64_t tokens) {
+    shape.context = tokens;
+    return sequence_bytes(spec, {}, share, shape);
+  };
+  for (int64_t tokens = 16; tokens < 1024; tokens += 16) {
+    EXPECT_EQ(bytes(tokens + 16) - bytes(tokens), 16 * (tokens < 128 ? 73'728 : 36'864)) << tokens;
+  }
+  EXPECT_EQ(bytes(1), bytes(16));
+  for (const int64_t tokens : {128, 144, 131'072}) {
+    shape.context = tokens;
+    EXPECT_EQ(window_bytes(spec, {}, share, shape), 9 * gib / 2048);  // 4.5 MiB
+  }
+  shape.frees_windows = false;  // dure-rank keeps them, in its pages
+  EXPECT_EQ(window_bytes(spec, {}, share, shape), 0);
+  EXPECT_EQ(bytes(131'072), 131'072 * int64_t{73'728});
+}
+
 TEST(Memory, WindowedSequencesKeepTheWindowAndTheChunk) {
   const ModelSpec windowed = spec_of("configs/field-cases/sliding-some");
   const auto tokens = windowed_tokens_per_sequence(windowed, 16384, 8192, 16);
@@ -264,6 +307,64 @@ TEST(Fit, LayersThatCacheNothingAreNotTakenForOneKvHead) {
   const FitQuestion sixteen = ask({16, 1, 1, 1}, 80 * gib);
   EXPECT_THAT(fit_remarks(model, sixteen, fit(model, sixteen)),
               Contains(HasSubstr("8 kv heads over tp 16: the cache is held 2 times")));
+}
+
+TEST(Fit, SequencesOfWindowedLayersAreCountedByWhatTheyKeep) {
+  const MemoryModel model(spec_of("configs/field-cases/sliding-some"));
+  FitQuestion question = ask({}, 80 * gib);
+  question.shape.max_batch_tokens = 8192;
+  question.shape.frees_windows = true;
+  question.utilization = 1.0;
+  question.context = 16384;
+  const RankMemory one = fit(model, question).ranks[0].memory;
+  const int64_t token = kv_bytes_per_token(model.spec(), DType::bf16);
+  EXPECT_EQ(one.kv, 4096 * token);
+  question.memory_bytes = one.total() - one.kv + 2'198'512 * token;
+  const FitAnswer answer = fit(model, question);
+  EXPECT_EQ(answer.most_sequences, 2'198'512 / 4096);
+  EXPECT_THAT(fit_remarks(model, question, answer),
+              Contains(HasSubstr("12,304 tokens, take 178.7 sequences of 16,384 at once")));
+  question.sequences = answer.most_sequences;
+  EXPECT_TRUE(fit(model, question).fits);
+  question.sequences += 1;
+  EXPECT_FALSE(fit(model, question).fits);
+}
+
+TEST(Fit, AsManySequencesFitAsItSays) {
+  for (const char* name : {"Qwen--Qwen3-8B", "openai--gpt-oss-20b", "Qwen--Qwen3.5-35B-A3B"}) {
+    const MemoryModel model(spec_of(std::string("configs/released/") + name + ".json"));
+    for (const bool shared : {false, true}) {
+      FitQuestion question = ask({2, 1, 2, 4}, 400 * gib);
+      question.shape.frees_windows = !shared;
+      question.shared = shared;
+      question.context = 5000;
+      const FitAnswer answer = fit(model, question);
+      ASSERT_GT(answer.most_sequences, 2) << name;
+      question.sequences = answer.most_sequences;
+      EXPECT_TRUE(fit(model, question).fits) << name;
+      question.sequences += 1;
+      EXPECT_FALSE(fit(model, question).fits) << name;
+    }
+  }
+}
+
+TEST(Fit, SaysWhichEnginesTakeATpThatCutsBlocksOfScales) {
+  const MemoryModel model(spec_of("configs/field-cases/moe30-fp8"), find_weight_format("fp8"));
+  for (const int tp : {1, 2, 4, 8}) {
+    const FitQuestion question = ask({tp, 1, 1, 1}, 80 * gib);
+    const FitAnswer answer = fit(model, question);
+    EXPECT_TRUE(answer.fits) << tp;
+    EXPECT_THAT(
+        fit_remarks(model, question, answer),
+        Contains(HasSubstr("blocks of 128 × 128 share a scale: Dure cuts within them, so "
+                           "any tp goes; vLLM and SGLang cut between them, which leaves tp "
+                           "1, 2, and tp 1, 2, 4, 8, 16, 32 where ep keeps experts whole")));
+  }
+  // Two and a half blocks.
+  const MemoryModel odd(spec_of("configs/field-cases/moe-inter320-fp8"), find_weight_format("fp8"));
+  const FitQuestion eight = ask({8, 1, 1, 1}, 80 * gib);
+  EXPECT_TRUE(fit(odd, eight).fits);
+  EXPECT_EQ(fit(odd, eight).ranks[0].memory.weights, fit(odd, eight).ranks[7].memory.weights);
 }
 
 TEST(Fit, ExchangeBuffersGrowWithWidthAndATightUtilizationIsWarnedOf) {

@@ -48,7 +48,7 @@ TEST(KvCache, HoldsTheStatesThatThePlannerCounts) {
   spec.layers.back().attention = std::monostate{};
   const Layout layout{.tp = 4};
   RunShape shape;
-  shape.kv_dtype = DType::f32;
+  shape.kv_element_bytes = 4;
   shape.page_tokens = 16;
   for (int rank = 0; rank < 4; ++rank) {
     const RankShare share = share_of(spec, layout, rank);

@@ -13,6 +13,12 @@
 namespace dure {
 namespace {
 
+// What errors name: the file, or the folder of several.
+std::string name_of(const CheckpointReader& checkpoint) {
+  const auto& files = checkpoint.files();
+  return (files.size() == 1 ? files[0] : files.at(0).parent_path()).string();
+}
+
 // Of the tensors that this model has no use for, the one that was perhaps meant.
 std::string hint_for_missing(const Weight& missing, const std::set<std::string_view>& known,
                              const CheckpointReader& checkpoint) {
@@ -33,12 +39,11 @@ std::string hint_for_missing(const Weight& missing, const std::set<std::string_v
                                 const CheckpointReader& checkpoint) {
   if (missing.part == Part::lm_head) {
     throw_bad_input(
-        fmt::format("the checkpoint has no {}, though config.json does not tie the output to the "
-                    "embedding",
-                    missing.name),
+        fmt::format("{}: no {}, though config.json does not tie the output to the embedding",
+                    name_of(checkpoint), missing.name),
         "if this model shares them, set tie_word_embeddings to true in config.json", missing.name);
   }
-  throw_bad_input(fmt::format("the checkpoint has no {}", missing.name),
+  throw_bad_input(fmt::format("{}: no {}", name_of(checkpoint), missing.name),
                   hint_for_missing(missing, known, checkpoint), missing.name);
 }
 
@@ -48,18 +53,20 @@ std::vector<int64_t> without_ones(std::vector<int64_t> shape) {
   return shape;
 }
 
-void check_shape(const StoredTensor& tensor, const std::vector<int64_t>& expected) {
+void check_shape(const StoredTensor& tensor, const std::vector<int64_t>& expected,
+                 const CheckpointReader& checkpoint) {
   if (without_ones(tensor.shape) == without_ones(expected)) return;
   throw_bad_input(
-      fmt::format("{} is [{}] in the checkpoint, but config.json makes it [{}]", tensor.name,
+      fmt::format("{}: {} is [{}], but config.json makes it [{}]", name_of(checkpoint), tensor.name,
                   fmt::join(tensor.shape, ", "), fmt::join(expected, ", ")),
       "config.json and weights are not of the same model", tensor.name);
 }
 
 // A tied checkpoint may carry the head once more; the embedding is what counts.
-bool is_spare_head(const ModelSpec& spec, const StoredTensor& tensor) {
+bool is_spare_head(const ModelSpec& spec, const StoredTensor& tensor,
+                   const CheckpointReader& checkpoint) {
   if (!spec.tied_embeddings || tensor.name != spec.names.head) return false;
-  check_shape(tensor, {spec.vocab, spec.hidden});
+  check_shape(tensor, {spec.vocab, spec.hidden}, checkpoint);
   return true;
 }
 
@@ -103,18 +110,17 @@ std::vector<Weight> bind_inventory(const ModelSpec& spec, const CheckpointReader
   for (Weight& weight : weights) {
     const StoredTensor* tensor = checkpoint.find(weight.name);
     if (tensor == nullptr) throw_missing(weight, known, checkpoint);
-    check_shape(*tensor, weight.tensor_shape);
+    check_shape(*tensor, weight.tensor_shape, checkpoint);
     weight.dtype = tensor->dtype;
   }
   for (const StoredTensor& tensor : checkpoint.tensors()) {
-    if (known.contains(tensor.name) || is_harmless(tensor.name) || is_spare_head(spec, tensor) ||
-        is_of_other_part(spec, tensor.name)) {
+    if (known.contains(tensor.name) || is_harmless(tensor.name) ||
+        is_spare_head(spec, tensor, checkpoint) || is_of_other_part(spec, tensor.name)) {
       continue;
     }
-    throw_bad_input(
-        fmt::format("the checkpoint holds {:.120}, which a {} model of this config does not have",
-                    tensor.name, spec.family),
-        "config.json and weights are not of the same model", tensor.name);
+    throw_bad_input(fmt::format("{}: holds {:.120}, which a {} model of this config does not have",
+                                name_of(checkpoint), tensor.name, spec.family),
+                    "config.json and weights are not of the same model", tensor.name);
   }
   return weights;
 }

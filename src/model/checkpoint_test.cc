@@ -221,7 +221,9 @@ TEST(BindInventory, NamesAMissingTensorAndTheNearestName) {
 TEST(BindInventory, RefusesAnUntiedModelWithoutAHead) {
   const TempFolder folder;
   copy_edited(folder, "llama-untied", "lm_head.weight", "lm_tail.weight");
-  EXPECT_EQ(bind_error(folder).field(), "lm_head.weight");
+  const Error error = bind_error(folder);
+  EXPECT_EQ(error.field(), "lm_head.weight");
+  EXPECT_THAT(error.message(), HasSubstr("model.safetensors: no lm_head.weight"));
 }
 
 TEST(BindInventory, NamesAShapeThatTheConfigContradicts) {
@@ -231,7 +233,9 @@ TEST(BindInventory, NamesAShapeThatTheConfigContradicts) {
   Json config = read_json_file(folder.path() / "config.json");
   config["intermediate_size"] = 144;
   folder.write("config.json", config.dump());
-  EXPECT_THAT(bind_error(folder).message(), HasSubstr("but config.json makes it [144, 64]"));
+  EXPECT_THAT(bind_error(folder).message(),
+              HasSubstr("model.safetensors: model.layers.0.mlp.gate_proj.weight is [160, 64], "
+                        "but config.json makes it [144, 64]"));
 }
 
 TEST(BindInventory, NamesATensorThatTheModelDoesNotHave) {

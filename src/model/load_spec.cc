@@ -102,6 +102,10 @@ void read_quantization(ConfigReader& config, ModelSpec& spec) {
   if (!quantization) return;
   const std::string older = quantization->text_or("quant_algo", "unnamed");
   spec.quantization = quantization->text_or("quant_method", older);
+  spec.scale_block = quantization->integers_or_empty("weight_block_size", {1, 1 << 20}, 2);
+  if (spec.scale_block.size() == 1) {
+    quantization->fail("weight_block_size", "one size where outputs and inputs were expected");
+  }
 }
 
 // Generation settings may name further tokens that end a turn.

@@ -103,6 +103,23 @@ TEST(LoadSpec, NamesTheMethodOfAQuantizedCheckpoint) {
             "");
 }
 
+TEST(LoadSpec, ReadsTheBlocksThatShareAScale) {
+  EXPECT_THAT(load_spec(source_path("testdata/configs/field-cases/moe30-fp8")).scale_block,
+              ElementsAre(128, 128));
+  Json config = small_llama();
+  const auto with_blocks = [&](const Json& blocks) {
+    config["quantization_config"] = {{"quant_method", "fp8"}, {"weight_block_size", blocks}};
+    return config;
+  };
+  EXPECT_TRUE(parse(with_blocks(nullptr)).scale_block.empty());
+  for (const Json& wrong : {Json(128), Json::array({128}), Json::array({0, 128}),
+                            Json::array({1, 2, 3}), Json::array({"128", 128})}) {
+    EXPECT_EQ(error_of([&] { parse(with_blocks(wrong)); }).field(),
+              "quantization_config.weight_block_size")
+        << wrong;
+  }
+}
+
 // ---- families
 
 TEST(LoadSpec, UnknownFamilyNamesTheClosest) {

@@ -303,6 +303,9 @@ struct ModelSpec {
   // The quantization method that the checkpoint names ("fp8", "awq"); empty: none. Such models are
   // counted as if unquantized here; bind_inventory refuses them.
   std::string quantization;
+  // Outputs and inputs of a matrix's blocks that share one scale; nothing where they are not
+  // blocks.
+  std::vector<int64_t> scale_block;
   // Why the engine does not run this model; empty: it does. Such models are planned only.
   std::string planned_only;
 };

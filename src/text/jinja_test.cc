@@ -42,10 +42,10 @@ constexpr std::string_view three_messages =
         "content": "a"}, {"role": "user", "content": "q"}]})";
 
 TEST(Jinja, WalksMessagesBackwardsByASlice) {
-  EXPECT_EQ(
-      render("{% for m in messages[::-1] %}{{ loop.index0 }}{{ m.role[0] }}{% endfor %}",
-             R"({"messages": [{"role": "system"}, {"role": "assistant"}, {"role": "user"}]})"),
-      "0u1a2s");
+  EXPECT_EQ(render("{% for m in messages[::-1] %}{{ loop.index0 }}{{ m.role[0] }}{% endfor %}",
+                   R"({"messages": [{"role": "system"}, {"role": "user"}, {"role": "assistant"},
+                              {"role": "user"}]})"),
+            "0u1a2u3s");
 }
 
 TEST(Jinja, TrimsBlocksAsTheReferenceLibraryDoes) {
