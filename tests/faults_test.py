@@ -82,6 +82,8 @@ def test_ranks_leave_when_the_front_is_killed():
         os.kill(server.process.pid, signal.SIGKILL)
         server.process.wait()
         wait_for(lambda: not any(alive(pid) for pid in family), 5, "every rank has left")
+        with socket.create_server(("127.0.0.1", server.port)):
+            pass  # the port is free again
         server.process.stdout.close()
         server.process.stdout = None
     # The next server cleans up what a killed one could not.

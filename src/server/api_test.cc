@@ -123,6 +123,27 @@ TEST(Api, NeverCutsACharacterInAStream) {
   EXPECT_THAT(response.body, Not(HasSubstr("\xEF\xBF\xBD")));
 }
 
+TEST(Api, ShowsBytesThatAreNoCharacterAndGoesOn) {
+  TestServer server;
+  const std::vector<int32_t> bytes = server.model.tokenizer->encode("✅");
+  ASSERT_EQ(bytes.size(), 3u);  // one token each
+  server.ranks.script = {bytes[2], bytes[0], bytes[1]};
+  for (const int32_t id : server.model.tokenizer->encode(" and more")) {
+    server.ranks.script.push_back(id);
+  }
+  server.ranks.script.insert(server.ranks.script.end(), {bytes[0], 2});
+  const std::string expected = "\xEF\xBF\xBD\xEF\xBF\xBD and more\xEF\xBF\xBD";
+  const TestResponse whole = server.ask("POST", "/v1/chat/completions", hello);
+  EXPECT_EQ(whole.status, 200);
+  EXPECT_EQ(json_of(whole)["choices"][0]["message"]["content"], expected);
+  EXPECT_EQ(
+      streamed_text(server.ask("POST", "/v1/chat/completions", chat_with(R"("stream":true)"))),
+      expected);
+  const TestResponse back =
+      server.ask("POST", "/detokenize", fmt::format(R"({{"tokens":[{}]}})", bytes[0]));
+  EXPECT_EQ(json_of(back)["prompt"], "\xEF\xBF\xBD");
+}
+
 TEST(Api, AnswersEveryPromptOfAListAsOneChoice) {
   TestServer server;
   const Json json =
