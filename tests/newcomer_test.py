@@ -72,6 +72,15 @@ def test_a_damaged_checkpoint(tmp_path):
     assert_one_error(dure("serve", model, "--port", free_port()), 2, "model.safetensors")
 
 
+def test_a_host_that_is_down(tmp_path):
+    # A name under .invalid never resolves (RFC 6761).
+    hosts = tmp_path / "hosts"
+    hosts.write_text("localhost slots=1\nno-such-host.invalid slots=1\n")
+    done = dure("serve", DEMO, "--pp", 2, "--hosts", hosts, "--ranks-per-node", 1,
+                "--port", free_port())
+    assert_one_error(done, 3, "no-such-host", "--hostfile")
+
+
 def test_unknown_words_on_the_command_line():
     assert_one_error(dure("serv", DEMO), 2, "serve")
     assert_one_error(dure("serve", DEMO, "--tpp", 2), 2, "--tpp")

@@ -103,7 +103,11 @@ void RankOutput::take_banner_line(std::string_view line) {
   // What precedes the banner about a death, which may be lost in mpirun's haste, tells nothing.
   const bool empty_words = line.starts_with("Primary job  terminated normally") ||
                            line.starts_with("a non-zero exit code. Per user-direction");
-  if (!empty_words) keep(banner_lines_, std::string(line));
+  // This one lists all that could have been the cause; the remote shell has said what was.
+  if (line.starts_with("ORTE was unable to reliably start") && !banner_lines_.empty()) {
+    guesses_follow_ = true;
+  }
+  if (!empty_words && !guesses_follow_) keep(banner_lines_, std::string(line));
 }
 
 RankDeath& RankOutput::death_of(int rank) {

@@ -41,6 +41,7 @@ class RankOutput {
   std::string partial_;
   std::deque<std::string> rank_lines_;
   std::deque<std::string> banner_lines_;
+  bool guesses_follow_ = false;  // of mpirun, about a host that it did not reach
   std::optional<RankDeath> death_;
 };
 

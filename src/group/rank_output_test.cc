@@ -116,6 +116,15 @@ TEST(RankOutput, MpirunSpeaksWhenNoRankDid) {
             "There are not enough slots / for 8");
 }
 
+TEST(RankOutput, TheRemoteShellSaysWhichHostIsDown) {
+  const std::string banner =
+      "--------\nORTE was unable to reliably start one or more daemons.\nThis usually is caused "
+      "by:\n\n* not finding the required libraries and/or binaries on\n  one or more nodes.\n";
+  EXPECT_EQ(read("ssh: connect to host 192.0.2.1 port 22: No route to host\n" + banner).last_words,
+            "ssh: connect to host 192.0.2.1 port 22: No route to host");
+  EXPECT_THAT(read(banner).last_words, testing::HasSubstr("reliably start"));
+}
+
 TEST(RankOutput, ALineWithoutEndTakesNoMemory) {
   const std::string text = "[1,0]<stderr>:" + std::string(1'000'000, 'x');
   EXPECT_LE(read(text, 5000).forwarded.size(), 4200u);
