@@ -62,6 +62,7 @@ TEST_P(Layouts, GiveTheSameBitsAsOneRank) {
       {{.tp = 2, .pp = 2}, 1, 7},
       {{.tp = 2, .pp = 2, .ep = 2}, 17, 13},
       {{.tp = 2, .pp = 2, .dp = 2, .ep = 4}, 3},
+      {{.dp = 3, .ep = 3}, 3},  // 10 experts: 4 3 3
       {{.dp = 4, .ep = 4}, 17, 32},
       {{.tp = 2, .dp = 4, .ep = 4}, 5, 50},
       {{}, 3},
