@@ -16,7 +16,8 @@ namespace dure {
 // How far honest arithmetic may be from the record.
 struct Tolerance {
   double logit = 0.0;   // largest difference of a logit
-  double router = 0.0;  // routes must agree where the recorded margin is above this
+  double router = 0.0;  // routes must agree, and keys are surely the recorded ones, where the
+                        // recorded margin is above this
   double greedy = 0.0;  // tokens must agree where the recorded margin is above this
 };
 
@@ -36,12 +37,15 @@ struct PromptCheck {
   int64_t tokens = 0;
   double max_abs_logit_error = 0.0;   // over the compared positions
   double mean_abs_logit_error = 0.0;  // over the compared positions
-  int64_t positions_compared =
-      0;  // all of them, or those before the first route that went another way
+  // All of them, or those before the first route that went another way, or before the first wrong
+  // logit at or after a choice of keys that was too close to tell.
+  int64_t positions_compared = 0;
   int64_t routes = 0;
   int64_t routes_agreed = 0;
   int64_t routes_wrong = 0;  // disagree although the margin is above the tolerance
-  int64_t greedy_steps = 0;  // before the first step whose recorded margin is below the tolerance
+  // Before the first step whose recorded margin is below the tolerance; where the prompt's last
+  // position was not compared, before the first that goes another way.
+  int64_t greedy_steps = 0;
   int64_t greedy_matched = 0;
   bool passed = false;
 };

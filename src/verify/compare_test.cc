@@ -67,6 +67,36 @@ TEST(Compare, ExcusesARouteOnlyWhereItsMarginIsNoise) {
   EXPECT_FALSE(check(got, {7, 8, 9}).passed);
 }
 
+TEST(Compare, HoldsNoTokensToTheRecordAfterAnExcusedLastPosition) {
+  TracedSlice got = answer();
+  got.expert_ids[2] = 0;  // position 1, the last, margin 1e-6
+  const PromptCheck excused = check(got, {7, 1, 9});
+  EXPECT_TRUE(excused.passed);
+  EXPECT_EQ(excused.greedy_steps, 1);
+  EXPECT_EQ(excused.greedy_matched, 1);
+}
+
+TEST(Compare, ExcusesOtherKeysOnlyWhereTheChoiceWasClose) {
+  ExpectedPrompt expected = expected_prompt();
+  TracedSlice got = answer();
+  got.logits[2] = 99.0f;  // position 1
+  const auto checked = [&](std::vector<float> index_margin) {
+    expected.index_margin = std::move(index_margin);  // of two layers
+    PromptCheck result = compare_prefill(expected, 2, got, tolerance);
+    compare_greedy(expected, {7, 8, 9}, tolerance, &result);
+    return result;
+  };
+  EXPECT_FALSE(checked({INFINITY, 0.1f, INFINITY, 0.1f}).passed);
+  EXPECT_TRUE(checked({INFINITY, 0.1f, INFINITY, 1e-6f}).passed);
+  EXPECT_EQ(checked({INFINITY, 0.1f, INFINITY, 1e-6f}).positions_compared, 1);
+  got.expert_ids[3] = 0;  // other keys may well lead to another route, whatever its margin
+  expected.router_margin = {0.2f, 0.2f};
+  EXPECT_TRUE(checked({INFINITY, 0.1f, INFINITY, 1e-6f}).passed);
+  EXPECT_FALSE(checked({INFINITY, 0.1f, INFINITY, 0.1f}).passed);
+  got = answer();  // where nothing differs, all is compared
+  EXPECT_EQ(checked({1e-6f, 1e-6f, 1e-6f, 1e-6f}).positions_compared, 2);
+}
+
 TEST(Compare, RefusesAnAnswerOfAnotherShape) {
   TracedSlice got = answer();
   got.logits.pop_back();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -62,6 +63,24 @@ class Record {
     return values<T>(*entry);
   }
 
+  // Infinite where there was nothing to choose.
+  std::vector<float> read_margins(const std::string& name,
+                                  const std::vector<int64_t>& shape) const {
+    std::vector<float> margins = read<float>(name, shape);
+    all(name, margins, [](float x) { return x >= 0.0f; });
+    return margins;
+  }
+
+  // Refuses a record that something else than this was written into.
+  void all(const std::string& name, const std::vector<float>& values,
+           bool (*is_right)(float)) const {
+    const auto wrong = std::find_if_not(values.begin(), values.end(), is_right);
+    if (wrong == values.end()) return;
+    throw_bad_input(
+        fmt::format("{}: {} holds {} at {}", what_, name, *wrong, wrong - values.begin()),
+        "the record is damaged: nothing can be compared with it");
+  }
+
   // The one-dimensional length of a tensor.
   int64_t length(const std::string& name, size_t dimension = 0) const {
     const SafetensorsEntry* entry = find(name);
@@ -104,8 +123,9 @@ Expected read_expected(const std::filesystem::path& file) {
     const int64_t steps = record.length(tensor("greedy"));
     prompt.input_ids = record.read<int32_t>(tensor("input_ids"), {n});
     prompt.logits = record.read<float>(tensor("logits"), {n, record.length(tensor("logits"), 1)});
+    record.all(tensor("logits"), prompt.logits, [](float x) { return std::isfinite(x); });
     prompt.greedy = record.read<int32_t>(tensor("greedy"), {steps});
-    prompt.greedy_margin = record.read<float>(tensor("greedy_margin"), {steps});
+    prompt.greedy_margin = record.read_margins(tensor("greedy_margin"), {steps});
     if (layers > 0) {
       expected.top_k = record.length(tensor("router_topk_ids"), 2);
       const std::vector<int64_t> shape = {layers, n, expected.top_k};
@@ -114,8 +134,12 @@ Expected read_expected(const std::filesystem::path& file) {
       prompt.router_margin.assign(static_cast<size_t>(layers * n),
                                   std::numeric_limits<float>::infinity());
       if (record.find(tensor("router_margin")) != nullptr) {
-        prompt.router_margin = record.read<float>(tensor("router_margin"), {layers, n});
+        prompt.router_margin = record.read_margins(tensor("router_margin"), {layers, n});
       }
+    }
+    if (record.find(tensor("index_margin")) != nullptr) {
+      const std::vector<int64_t> shape = {record.length(tensor("index_margin")), n};
+      prompt.index_margin = record.read_margins(tensor("index_margin"), shape);
     }
     expected.prompts.push_back(std::move(prompt));
   }

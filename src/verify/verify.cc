@@ -183,10 +183,13 @@ void check_is_of(const ModelSpec& spec, const Expected& expected, const std::str
     throw_bad_input(fmt::format("{}: {}", file, why), "the record is of another model");
   };
   for (const ExpectedPrompt& prompt : expected.prompts) {
-    for (const int32_t id : prompt.input_ids) {
-      if (id >= 0 && id < spec.vocab) continue;
-      refuse(fmt::format("{}.input_ids holds {}, but the model's vocabulary is {} tokens",
-                         prompt.name, id, spec.vocab));
+    for (const auto& [name, ids] :
+         {std::pair{"input_ids", &prompt.input_ids}, {"greedy", &prompt.greedy}}) {
+      for (const int32_t id : *ids) {
+        if (id >= 0 && id < spec.vocab) continue;
+        refuse(fmt::format("{}.{} holds {}, but the model's vocabulary is {} tokens", prompt.name,
+                           name, id, spec.vocab));
+      }
     }
     const int64_t width = static_cast<int64_t>(prompt.logits.size()) / prompt.tokens();
     if (width == spec.vocab) continue;
