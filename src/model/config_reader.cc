@@ -13,7 +13,7 @@
 namespace dure {
 namespace {
 
-constexpr size_t most_repeats = 4096;  // entries of a list that says the same for every layer
+constexpr IntRange any_integer{INT64_MIN, INT64_MAX};
 
 // Values are shown shortened: they come from outside and may be megabytes.
 std::string shown(const Json& value) {
@@ -65,6 +65,14 @@ const Json* ConfigReader::find(std::string_view key) {
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
+const Json* ConfigReader::find_value(std::string_view key) {
+  if (mentions(key) && !has(key)) {
+    fail(key, "null, but this family needs a value",
+         "state the value, or leave the key out for the family's default");
+  }
+  return find(key);
+}
+
 const Json& ConfigReader::need(std::string_view key) {
   const Json* value = find(key);
   if (value == nullptr) fail(key, "missing", "the file is not complete, or of another family");
@@ -78,6 +86,12 @@ bool ConfigReader::has(std::string_view key) const {
 
 bool ConfigReader::mentions(std::string_view key) const {
   return object_.contains(name_of(key));
+}
+
+void ConfigReader::require(std::string_view key) const {
+  if (has(key)) return;
+  fail(key, "missing, and implementations of this family differ in what that means",
+       "state it as the model was trained");
 }
 
 int64_t ConfigReader::integer(std::string_view key, IntRange range) {
@@ -99,7 +113,12 @@ int64_t ConfigReader::integer_of(std::string_view key, const Json& value, IntRan
 }
 
 int64_t ConfigReader::integer_or(std::string_view key, int64_t otherwise, IntRange range) {
-  return find(key) == nullptr ? otherwise : integer(key, range);
+  return find_value(key) == nullptr ? otherwise : integer(key, range);
+}
+
+std::optional<int64_t> ConfigReader::optional_integer(std::string_view key, IntRange range) {
+  if (find(key) == nullptr) return std::nullopt;
+  return integer(key, range);
 }
 
 double ConfigReader::number(std::string_view key, double least, double most) {
@@ -113,12 +132,18 @@ double ConfigReader::number(std::string_view key, double least, double most) {
 }
 
 double ConfigReader::number_or(std::string_view key, double otherwise, double least, double most) {
-  return find(key) == nullptr ? otherwise : number(key, least, most);
+  return find_value(key) == nullptr ? otherwise : number(key, least, most);
+}
+
+std::optional<double> ConfigReader::optional_number(std::string_view key, double least,
+                                                    double most) {
+  if (find(key) == nullptr) return std::nullopt;
+  return number(key, least, most);
 }
 
 bool ConfigReader::boolean_or(std::string_view key, bool otherwise) {
   const Json* value = find(key);
-  if (value == nullptr) return otherwise;
+  if (value == nullptr) return mentions(key) ? false : otherwise;
   if (!value->is_boolean()) {
     fail(key, fmt::format("{} where true or false was expected", shown(*value)));
   }
@@ -138,7 +163,11 @@ std::string ConfigReader::text(std::string_view key) {
 }
 
 std::string ConfigReader::text_or(std::string_view key, std::string otherwise) {
-  return find(key) == nullptr ? std::move(otherwise) : text(key);
+  return find_value(key) == nullptr ? std::move(otherwise) : text(key);
+}
+
+std::string ConfigReader::optional_text(std::string_view key) {
+  return find(key) == nullptr ? "" : text(key);
 }
 
 std::vector<int64_t> ConfigReader::integers_or_empty(std::string_view key, IntRange range,
@@ -159,6 +188,17 @@ std::vector<int64_t> ConfigReader::integer_or_list(std::string_view key, IntRang
   }
   std::vector<int64_t> numbers;
   for (const Json& entry : *value) numbers.push_back(integer_of(key, entry, range));
+  return numbers;
+}
+
+std::vector<int64_t> ConfigReader::integers_of_layers(std::string_view key, IntRange range,
+                                                      int64_t layers) {
+  const auto most_entries = static_cast<size_t>(layers);
+  std::vector<int64_t> numbers = integer_or_list(key, range, most_entries);
+  const Json* value = find(key);
+  if (value != nullptr && value->is_array() && numbers.size() != most_entries) {
+    fail(key, fmt::format("{} entries for {} layers", numbers.size(), layers));
+  }
   return numbers;
 }
 
@@ -235,8 +275,13 @@ void ConfigReader::only_text(std::string_view key, std::string_view expected) {
 }
 
 void ConfigReader::only_integer(std::string_view key, int64_t expected) {
-  constexpr IntRange any{INT64_MIN, INT64_MAX};
-  for (const int64_t value : integer_or_list(key, any, most_repeats)) {
+  const int64_t value = optional_integer(key, any_integer).value_or(expected);
+  if (value == expected) return;
+  fail(key, fmt::format("{} is not supported here, only {}", value, expected));
+}
+
+void ConfigReader::only_integer_of_layers(std::string_view key, int64_t expected, int64_t layers) {
+  for (const int64_t value : integers_of_layers(key, any_integer, layers)) {
     if (value != expected) {
       fail(key, fmt::format("{} is not supported here, only {}", value, expected));
     }

@@ -22,7 +22,11 @@ struct IntRange {
   int64_t most = 1 << 20;
 };
 
-// A view of one JSON object; the document must outlive it. null reads as absent everywhere.
+// A view of one JSON object; the document must outlive it.
+//
+// An absent key takes its family's default. null is not the same: it means that there is nothing,
+// so it is refused where the family needs a value, is false for a flag, and is as good as absent
+// only where nothing is what the family assumes (optional_…, lists, objects, only_…).
 class ConfigReader {
  public:
   // `what` is the file ("…/config.json"), `prefix` the path of this object inside it.
@@ -35,29 +39,37 @@ class ConfigReader {
 
   bool has(std::string_view key) const;       // present and not null
   bool mentions(std::string_view key) const;  // present, perhaps null: some defaults differ
+  // Refuses a file without `key`, where implementations of the family differ in what they assume.
+  void require(std::string_view key) const;
 
   int64_t integer(std::string_view key, IntRange range);
   int64_t integer_or(std::string_view key, int64_t otherwise, IntRange range);
+  std::optional<int64_t> optional_integer(std::string_view key, IntRange range);
   double number(std::string_view key, double least, double most);
   double number_or(std::string_view key, double otherwise, double least, double most);
-  bool boolean_or(std::string_view key, bool otherwise);
-  bool truth_or(std::string_view key, bool otherwise);  // a boolean, or a number: not zero
+  std::optional<double> optional_number(std::string_view key, double least, double most);
+  bool boolean_or(std::string_view key, bool otherwise);  // null is false
+  bool truth_or(std::string_view key, bool otherwise);    // a boolean, or a number: not zero
   std::string text(std::string_view key);
   std::string text_or(std::string_view key, std::string otherwise);
+  std::string optional_text(std::string_view key);  // "" where it is absent
   std::vector<int64_t> integers_or_empty(std::string_view key, IntRange range, size_t most_entries);
   std::vector<std::string> texts_or_empty(std::string_view key, size_t most_entries);
   std::vector<double> numbers_or_empty(std::string_view key, double least, double most,
                                        size_t most_entries);
   // One integer or a list of them (eos_token_id).
   std::vector<int64_t> integer_or_list(std::string_view key, IntRange range, size_t most_entries);
+  // One integer for all `layers`, or a list with one for each of them; empty: absent.
+  std::vector<int64_t> integers_of_layers(std::string_view key, IntRange range, int64_t layers);
   std::optional<ConfigReader> object(std::string_view key);
   std::vector<ConfigReader> objects(std::string_view key, size_t most_entries);  // a list of them
 
   // Refuses any value but `expected`; absent is as good.
   void only_flag(std::string_view key, bool expected);
   void only_text(std::string_view key, std::string_view expected);
-  // One integer, or a list of the same one again and again.
   void only_integer(std::string_view key, int64_t expected);
+  // The same, or a list that repeats it for each of `layers`.
+  void only_integer_of_layers(std::string_view key, int64_t expected, int64_t layers);
   // The choice of `names` that the key states, by its place there.
   size_t one_of(std::string_view key, std::string_view otherwise,
                 std::initializer_list<std::string_view> names);
@@ -79,7 +91,8 @@ class ConfigReader {
   std::string path_of(const std::string& name) const;  // in the file, from its top
   [[noreturn]] void fail_at(const std::string& name, std::string_view problem,
                             std::string hint) const;
-  const Json* find(std::string_view key);
+  const Json* find(std::string_view key);        // nullptr: absent or null
+  const Json* find_value(std::string_view key);  // nullptr: absent; refuses null
   const Json& need(std::string_view key);
   int64_t integer_of(std::string_view key, const Json& value, IntRange range) const;
 

@@ -17,24 +17,40 @@ constexpr IntRange head_range{1, 4096};
 constexpr IntRange head_dim_range{2, 4096};
 constexpr IntRange width_range{1, int64_t{1} << 21};
 constexpr IntRange token_range{0, INT32_MAX};
+constexpr int64_t default_switched_window = 4096;
 
 int64_t integer_or_required(ConfigReader& config, std::string_view key,
                             const std::optional<int64_t>& otherwise, IntRange range) {
   return otherwise ? config.integer_or(key, *otherwise, range) : config.integer(key, range);
 }
 
-DType read_dtype(ConfigReader& config) {
-  // Both spellings may stand side by side; the newer one is what the file was last saved with.
-  const std::string older = config.text_or("torch_dtype", "bfloat16");
-  std::string name = config.text_or("dtype", older);
-  const char* key = config.has("dtype") ? "dtype" : "torch_dtype";
+std::optional<DType> read_dtype_at(ConfigReader& config, const char* key) {
+  std::string name = config.optional_text(key);
+  if (name.empty()) return std::nullopt;
   if (name.starts_with("torch.")) name = name.substr(6);
   const std::optional<DType> dtype = dtype_from_config(name);
   if (!dtype) {
     config.fail(key, fmt::format("\"{:.60}\" is not supported", name),
                 "supported: bfloat16, float16, float32");
   }
-  return *dtype;
+  return dtype;
+}
+
+// Both spellings may stand side by side and differ: whoever saves a file anew in another type
+// writes the newer spelling and may leave the older one as it was. The newer wins, as it does
+// elsewhere.
+DType read_dtype(ConfigReader& config) {
+  const std::optional<DType> newer = read_dtype_at(config, "dtype");
+  const std::optional<DType> older = read_dtype_at(config, "torch_dtype");
+  return newer ? *newer : older.value_or(DType::bf16);
+}
+
+void check_listed_layer_by_layer(const ConfigReader& config, std::string_view key, size_t entries,
+                                 int64_t layers) {
+  if (!config.has(key)) return;
+  if (static_cast<int64_t>(entries) != layers) {
+    config.fail(key, fmt::format("{} entries for {} layers", entries, layers));
+  }
 }
 
 }  // namespace
@@ -55,7 +71,7 @@ int64_t read_layer_count(ConfigReader& config, const DecoderDefaults& defaults) 
 }
 
 int64_t read_draft_layers(ConfigReader& config, std::string_view key) {
-  return config.integer_or(key, 0, {0, 64});
+  return config.optional_integer(key, {0, 64}).value_or(0);
 }
 
 int64_t read_head_count(ConfigReader& config, std::string_view key) {
@@ -66,11 +82,17 @@ int64_t read_head_dim(ConfigReader& config, std::string_view key) {
   return config.integer(key, head_dim_range);
 }
 
+// null is as many as heads, whatever the family assumes where the file is silent.
+int64_t read_kv_heads(ConfigReader& config, int64_t heads, const DecoderDefaults& defaults) {
+  const bool silent = !config.mentions("num_key_value_heads");
+  const int64_t otherwise = silent ? defaults.kv_heads.value_or(heads) : heads;
+  return config.optional_integer("num_key_value_heads", head_range).value_or(otherwise);
+}
+
 GqaSpec read_heads(ConfigReader& config, const ModelSpec& spec, const DecoderDefaults& defaults) {
   GqaSpec attention;
   attention.heads = integer_or_required(config, "num_attention_heads", defaults.heads, head_range);
-  attention.kv_heads = config.integer_or("num_key_value_heads",
-                                         defaults.kv_heads.value_or(attention.heads), head_range);
+  attention.kv_heads = read_kv_heads(config, attention.heads, defaults);
   if (attention.heads % attention.kv_heads != 0) {
     config.fail("num_key_value_heads", fmt::format("{} does not divide num_attention_heads = {}",
                                                    attention.kv_heads, attention.heads));
@@ -80,8 +102,12 @@ GqaSpec read_heads(ConfigReader& config, const ModelSpec& spec, const DecoderDef
                 fmt::format("{} does not divide hidden_size = {}, and head_dim is not stated",
                             attention.heads, spec.hidden));
   }
-  const int64_t otherwise = defaults.head_dim.value_or(spec.hidden / attention.heads);
-  attention.head_dim = config.integer_or("head_dim", otherwise, head_dim_range);
+  if (defaults.head_dim) {
+    attention.head_dim = config.integer_or("head_dim", *defaults.head_dim, head_dim_range);
+  } else {
+    attention.head_dim =
+        config.optional_integer("head_dim", head_dim_range).value_or(spec.hidden / attention.heads);
+  }
   if (attention.head_dim % 2 != 0 || attention.head_dim < 2) {
     config.fail("head_dim", fmt::format("{} is odd: rotary embedding turns pairs of dimensions",
                                         attention.head_dim));
@@ -89,6 +115,23 @@ GqaSpec read_heads(ConfigReader& config, const ModelSpec& spec, const DecoderDef
   attention.v_head_dim = attention.head_dim;
   attention.scale = 1.0 / std::sqrt(static_cast<double>(attention.head_dim));
   return attention;
+}
+
+void read_rotary_dim(ConfigReader& config, GqaSpec& attention) {
+  bool partial = config.has("partial_rotary_factor");
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    const auto rope = config.object(key);
+    partial = partial || (rope && rope->has("partial_rotary_factor"));
+  }
+  if (!partial) config.require("rotary_dim");
+  const int64_t dims =
+      config.optional_integer("rotary_dim", {2, attention.head_dim}).value_or(attention.rope.dims);
+  if (partial && dims != attention.rope.dims) {
+    config.fail("rotary_dim", fmt::format("{} contradicts partial_rotary_factor, which makes it {}",
+                                          dims, attention.rope.dims));
+  }
+  if (dims % 2 != 0) config.fail("rotary_dim", fmt::format("{} is odd", dims));
+  attention.rope.dims = dims;
 }
 
 GqaSpec read_attention(ConfigReader& config, const ModelSpec& spec,
@@ -125,18 +168,14 @@ DenseFfn read_dense(ConfigReader& config, const DecoderDefaults& defaults) {
 std::vector<std::string> read_layer_texts(ConfigReader& config, std::string_view key,
                                           int64_t layers) {
   auto texts = config.texts_or_empty(key, static_cast<size_t>(layer_range.most));
-  if (!texts.empty() && static_cast<int64_t>(texts.size()) != layers) {
-    config.fail(key, fmt::format("{} entries for {} layers", texts.size(), layers));
-  }
+  check_listed_layer_by_layer(config, key, texts.size(), layers);
   return texts;
 }
 
 std::vector<int64_t> read_layer_integers(ConfigReader& config, std::string_view key, int64_t layers,
                                          IntRange range) {
   auto numbers = config.integers_or_empty(key, range, static_cast<size_t>(layer_range.most));
-  if (!numbers.empty() && static_cast<int64_t>(numbers.size()) != layers) {
-    config.fail(key, fmt::format("{} entries for {} layers", numbers.size(), layers));
-  }
+  check_listed_layer_by_layer(config, key, numbers.size(), layers);
   return numbers;
 }
 
@@ -178,10 +217,10 @@ std::optional<int64_t> read_window(ConfigReader& config) {
 
 std::optional<int64_t> read_switched_window(ConfigReader& config) {
   const bool on = config.boolean_or("use_sliding_window", false);
-  const bool stated = config.has("sliding_window");
-  const int64_t window = config.integer_or("sliding_window", 0, {0, context_range.most});
-  if (!on || !stated) return std::nullopt;
+  auto window = config.optional_integer("sliding_window", {0, context_range.most});
+  if (!on) return std::nullopt;
   if (window == 0) config.fail("sliding_window", "0 tokens");
+  if (!config.mentions("sliding_window")) window = default_switched_window;
   return window;
 }
 

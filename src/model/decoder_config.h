@@ -14,7 +14,7 @@ namespace dure {
 // What the family assumes where the file is silent. Sizes without a default must be stated.
 struct DecoderDefaults {
   double norm_eps = 1e-6;
-  double rope_theta = 10000.0;
+  std::optional<double> rope_theta = 10000.0;  // without one it must be stated
   // Of families that turn only a part of each head: how much of it.
   std::optional<double> partial_rotary = std::nullopt;
   std::optional<int64_t> head_dim = std::nullopt;  // otherwise hidden_size / num_attention_heads
@@ -23,7 +23,7 @@ struct DecoderDefaults {
   std::optional<int64_t> context = std::nullopt;
   std::optional<int64_t> layers = std::nullopt;
   std::optional<int64_t> heads = std::nullopt;
-  std::optional<int64_t> kv_heads = std::nullopt;  // otherwise num_attention_heads
+  std::optional<int64_t> kv_heads = std::nullopt;  // otherwise, as for null, num_attention_heads
   std::optional<int64_t> intermediate = std::nullopt;
   bool tied = false;
 };
@@ -39,6 +39,10 @@ GqaSpec read_heads(ConfigReader& config, const ModelSpec& spec, const DecoderDef
 // The same with rope.
 GqaSpec read_attention(ConfigReader& config, const ModelSpec& spec,
                        const DecoderDefaults& defaults);
+
+// rotary_dim, or partial_rotary_factor, or both: how much of a head turns. One must be stated,
+// since without it implementations turn half of a head or all of it.
+void read_rotary_dim(ConfigReader& config, GqaSpec& attention);
 
 // num_nextn_predict_layers, or as the family calls it.
 int64_t read_draft_layers(ConfigReader& config, std::string_view key = "num_nextn_predict_layers");
@@ -73,7 +77,7 @@ std::vector<std::optional<int64_t>> read_window_pattern(ConfigReader& config, in
 
 // sliding_window, if stated.
 std::optional<int64_t> read_window(ConfigReader& config);
-// sliding_window where use_sliding_window is true.
+// sliding_window, of 4096 tokens where it is absent, if use_sliding_window is true.
 std::optional<int64_t> read_switched_window(ConfigReader& config);
 
 }  // namespace dure

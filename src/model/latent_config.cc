@@ -17,7 +17,8 @@ constexpr int64_t most_heads_of_all_layers = 65536;  // each is listed on its ow
 double yarn_sharpening(ConfigReader& config, const RopeSpec& rope) {
   if (rope.kind != RopeKind::yarn) return 1.0;
   const char* key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  const double all_dim = config.object(key)->number_or("mscale_all_dim", 0.0, 0.0, 100.0);
+  const double all_dim =
+      config.object(key)->optional_number("mscale_all_dim", 0.0, 100.0).value_or(0.0);
   const double mscale = all_dim == 0.0 ? 1.0 : yarn_mscale(rope.factor, all_dim);
   return mscale * mscale;
 }
@@ -25,7 +26,7 @@ double yarn_sharpening(ConfigReader& config, const RopeSpec& rope) {
 }  // namespace
 
 MlaSpec read_latent_attention(ConfigReader& config, const ModelSpec& spec,
-                              const RopeDefaults& defaults, int64_t layers) {
+                              std::optional<int64_t> q_rank, int64_t layers) {
   MlaSpec mla;
   mla.heads = read_head_count(config, "num_attention_heads");
   if (mla.heads * layers > most_heads_of_all_layers) {
@@ -33,7 +34,8 @@ MlaSpec read_latent_attention(ConfigReader& config, const ModelSpec& spec,
                                                    mla.heads, layers, most_heads_of_all_layers));
   }
   config.ignore("num_key_value_heads");  // all heads share one latent
-  if (config.has("q_lora_rank")) mla.q_rank = config.integer("q_lora_rank", rank_range);
+  mla.q_rank = config.optional_integer("q_lora_rank", rank_range);
+  if (!config.mentions("q_lora_rank")) mla.q_rank = q_rank;
   mla.kv_rank = config.integer("kv_lora_rank", rank_range);
   mla.nope_dim = read_head_dim(config, "qk_nope_head_dim");
   mla.rope_dim = read_head_dim(config, "qk_rope_head_dim");
@@ -47,7 +49,7 @@ MlaSpec read_latent_attention(ConfigReader& config, const ModelSpec& spec,
   // Some tool's choice of one of the sizes above.
   config.ignore("head_dim");
   mla.bias = config.boolean_or("attention_bias", false);
-  mla.rope = read_rope(config, mla.rope_dim, spec.context, defaults);
+  mla.rope = read_rope(config, mla.rope_dim, spec.context, {});
   mla.rope.interleaved = config.boolean_or("rope_interleave", true);
   mla.scale = yarn_sharpening(config, mla.rope) /
               std::sqrt(static_cast<double>(mla.nope_dim + mla.rope_dim));

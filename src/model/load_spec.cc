@@ -100,8 +100,9 @@ void finish(ConfigReader& config) {
 void read_quantization(ConfigReader& config, ModelSpec& spec) {
   std::optional<ConfigReader> quantization = config.object("quantization_config");
   if (!quantization) return;
-  const std::string older = quantization->text_or("quant_algo", "unnamed");
-  spec.quantization = quantization->text_or("quant_method", older);
+  spec.quantization = quantization->optional_text("quant_method");
+  const std::string older = quantization->optional_text("quant_algo");
+  if (spec.quantization.empty()) spec.quantization = older.empty() ? "unnamed" : older;
   spec.scale_block = quantization->integers_or_empty("weight_block_size", {1, 1 << 20}, 2);
   if (spec.scale_block.size() == 1) {
     quantization->fail("weight_block_size", "one size where outputs and inputs were expected");

@@ -1,6 +1,7 @@
 // Mixtures of experts as config.json states them, and the two groups of families that agree on how.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct MoeKeys {
   const char* experts = "num_experts";
   const char* width = "moe_intermediate_size";  // of one expert
   const char* top_k = "num_experts_per_tok";
+  std::optional<int64_t> chosen = std::nullopt;  // top_k where it is absent; otherwise required
 };
 
 // Experts, top_k, their width and hidden_act. `layers`: of the whole model.
@@ -34,13 +36,18 @@ struct RoutingDefaults {
   const char* topk_method = "noaux_tc";
   bool normalize = true;
   double scale = 1.0;
+  int64_t groups = 1;
+  int64_t kept_groups = 1;
+  std::optional<int64_t> chosen = 8;  // num_experts_per_tok
+  std::optional<int64_t> shared = 1;  // n_shared_experts; otherwise required
+  int64_t dense = 3;                  // first_k_dense_replace
 };
 MoeFfn read_deepseek_moe(ConfigReader& config, int64_t layers, const RoutingDefaults& defaults);
 // All of these but the shared experts. `moe`: its experts and top_k.
 RouterSpec read_routing(ConfigReader& config, const MoeFfn& moe, const RoutingDefaults& defaults);
 
-// first_k_dense_replace with moe_layer_freq: which layers are mixtures.
-std::vector<bool> read_deepseek_sparse_layers(ConfigReader& config, int64_t layers);
+// first_k_dense_replace (absent: `dense`) with moe_layer_freq: which layers are mixtures.
+std::vector<bool> read_deepseek_sparse_layers(ConfigReader& config, int64_t layers, int64_t dense);
 
 // Layers of `moe` where `sparse`, of `dense` elsewhere; all with the attention of its place.
 std::vector<LayerSpec> mix_layers(const std::vector<AttentionSpec>& attention,

@@ -14,8 +14,8 @@ constexpr IntRange context_range{1, int64_t{1} << 30};
 constexpr size_t most_pairs = 4096;
 
 std::string kind_of(ConfigReader& rope) {
-  const std::string newer = rope.text_or("rope_type", "");
-  const std::string older = rope.text_or("type", "");
+  const std::string newer = rope.optional_text("rope_type");
+  const std::string older = rope.optional_text("type");
   if (!newer.empty() && !older.empty() && newer != older) {
     rope.fail("type", fmt::format("\"{:.60}\" contradicts rope_type \"{:.60}\"", older, newer));
   }
@@ -70,20 +70,23 @@ class RopeReader {
     rope_.original_context =
         object_.integer_or("original_max_position_embeddings",
                            defaults_.original_context.value_or(context_), context_range);
-    rope_.factor = object_.number_or("factor", std::max(stretched(), 1.0), 1.0, most_factor);
-    rope_.beta_fast = object_.number_or("beta_fast", 32.0, 1e-6, most_factor);
-    rope_.beta_slow = object_.number_or("beta_slow", 1.0, 1e-6, most_factor);
+    rope_.factor =
+        object_.optional_number("factor", 1.0, most_factor).value_or(std::max(stretched(), 1.0));
+    rope_.beta_fast = object_.optional_number("beta_fast", 1e-6, most_factor).value_or(32.0);
+    rope_.beta_slow = object_.optional_number("beta_slow", 1e-6, most_factor).value_or(1.0);
     if (rope_.beta_fast < rope_.beta_slow) {
       object_.fail("beta_fast", "must not be smaller than beta_slow");
     }
     rope_.truncate = object_.boolean_or("truncate", true);
-    const double mscale = object_.number_or("mscale", 0.0, 0.0, 100.0);
-    const double mscale_all_dim = object_.number_or("mscale_all_dim", 0.0, 0.0, 100.0);
+    const double mscale = object_.optional_number("mscale", 0.0, 100.0).value_or(0.0);
+    const double mscale_all_dim =
+        object_.optional_number("mscale_all_dim", 0.0, 100.0).value_or(0.0);
     const double otherwise =
         mscale > 0 && mscale_all_dim > 0
             ? yarn_mscale(rope_.factor, mscale) / yarn_mscale(rope_.factor, mscale_all_dim)
             : yarn_mscale(rope_.factor, 1.0);
-    rope_.attention_factor = object_.number_or("attention_factor", otherwise, 1e-6, most_factor);
+    rope_.attention_factor =
+        object_.optional_number("attention_factor", 1e-6, most_factor).value_or(otherwise);
     object_.ignore("finetuned");
   }
 
@@ -94,23 +97,27 @@ class RopeReader {
                            defaults_.original_context.value_or(context_), context_range);
     rope_.short_factors = factors("short_factor");
     rope_.long_factors = factors("long_factor");
-    const double stated = object_.number_or("factor", stretched(), 1e-6, most_factor);
+    const double stated =
+        object_.optional_number("factor", 1e-6, most_factor).value_or(stretched());
     rope_.factor = defaults_.original_context ? stretched() : stated;
     const double original = std::max(static_cast<double>(rope_.original_context), 2.0);
     const double otherwise =
         rope_.factor <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(rope_.factor) / std::log(original));
-    rope_.attention_factor = object_.number_or("attention_factor", otherwise, 1e-6, most_factor);
+    rope_.attention_factor =
+        object_.optional_number("attention_factor", 1e-6, most_factor).value_or(otherwise);
   }
 
   // The frequencies of `dynamic` depend on the length of each sequence, and are refused, but with
   // an `alpha` (Hunyuan) they are those of a larger theta, once and for all.
   void read_dynamic() {
-    if (!object_.has("alpha")) {
-      object_.fail("rope_type", "\"dynamic\" is supported with an alpha only",
+    if (!defaults_.alpha || !object_.has("alpha")) {
+      object_.fail("rope_type",
+                   defaults_.alpha ? "\"dynamic\" is supported with an alpha only"
+                                   : "\"dynamic\" is not supported for this family",
                    "supported: default, linear, llama3, yarn, longrope, proportional");
     }
     const double alpha = object_.number("alpha", 1.0, 1e9);
-    if (object_.number_or("factor", 1.0, 1e-6, most_factor) != 1.0) {
+    if (object_.optional_number("factor", 1e-6, most_factor).value_or(1.0) != 1.0) {
       object_.fail("factor", "is not supported beside alpha, but 1");
     }
     object_.ignore({"beta_fast", "beta_slow", "mscale", "mscale_all_dim"});  // yarn's
@@ -153,6 +160,12 @@ void set_dims(ConfigReader& config, int64_t head_dim, double partial, RopeSpec& 
   }
 }
 
+// Of `object`, or else that of `defaults`, which may be none.
+std::optional<double> theta_of(ConfigReader& object, const RopeDefaults& defaults) {
+  if (!object.mentions("rope_theta")) return defaults.theta;
+  return object.number_or("rope_theta", 0.0, 1.0, most_theta);
+}
+
 double partial_of(ConfigReader& config, double otherwise, const RopeDefaults& defaults) {
   const double partial = config.number_or("partial_rotary_factor", otherwise, 0.0, 1.0);
   if (!defaults.partial && partial != 1.0) {
@@ -164,7 +177,7 @@ double partial_of(ConfigReader& config, double otherwise, const RopeDefaults& de
 RopeSpec read_kind(ConfigReader& object, int64_t head_dim, int64_t context, double partial,
                    const RopeDefaults& defaults) {
   RopeSpec rope;
-  rope.theta = defaults.theta;
+  rope.theta = *defaults.theta;
   const std::string kind = kind_of(object);
   if (kind == "proportional") rope.kind = RopeKind::proportional;
   set_dims(object, head_dim, partial, rope);
@@ -182,7 +195,8 @@ double yarn_mscale(double factor, double m) {
 RopeSpec read_rope_object(ConfigReader& object, int64_t head_dim, int64_t context,
                           const RopeDefaults& defaults) {
   RopeDefaults here = defaults;
-  here.theta = object.number_or("rope_theta", defaults.theta, 1.0, most_theta);
+  here.theta = theta_of(object, defaults);
+  if (!here.theta) object.require("rope_theta");
   const double partial = partial_of(object, defaults.partial.value_or(1.0), defaults);
   return read_kind(object, head_dim, context, partial, here);
 }
@@ -190,7 +204,7 @@ RopeSpec read_rope_object(ConfigReader& object, int64_t head_dim, int64_t contex
 RopeSpec read_rope(ConfigReader& config, int64_t head_dim, int64_t context,
                    const RopeDefaults& defaults) {
   RopeDefaults outer = defaults;
-  outer.theta = config.number_or("rope_theta", defaults.theta, 1.0, most_theta);
+  outer.theta = theta_of(config, defaults);
   const double outer_partial = partial_of(config, defaults.partial.value_or(1.0), defaults);
   if (config.has("rope_scaling") && config.has("rope_parameters")) {
     config.fail("rope_scaling", "stated beside rope_parameters", "keep one of the two");
@@ -198,15 +212,17 @@ RopeSpec read_rope(ConfigReader& config, int64_t head_dim, int64_t context,
   const char* key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   std::optional<ConfigReader> object = config.object(key);
   if (!object) {
+    if (!outer.theta) config.require("rope_theta");
     RopeSpec rope;
-    rope.theta = outer.theta;
+    rope.theta = *outer.theta;
     set_dims(config, head_dim, outer_partial, rope);
     return rope;
   }
-  const double theta = object->number_or("rope_theta", outer.theta, 1.0, most_theta);
+  const std::optional<double> theta = theta_of(*object, outer);
+  if (!theta) config.require("rope_theta");
   if (config.has("rope_theta") && theta != outer.theta) {
     object->fail("rope_theta",
-                 fmt::format("{} contradicts rope_theta {} outside", theta, outer.theta));
+                 fmt::format("{} contradicts rope_theta {} outside", *theta, *outer.theta));
   }
   const double partial = partial_of(*object, outer_partial, defaults);
   if (config.has("partial_rotary_factor") && partial != outer_partial) {

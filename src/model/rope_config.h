@@ -10,11 +10,12 @@ namespace dure {
 
 // What a family assumes where the file is silent.
 struct RopeDefaults {
-  double theta = 10000.0;
+  std::optional<double> theta = 10000.0;  // without one it must be stated
   // Of families that turn only a part of each head: how much of it. Others turn whole heads.
   std::optional<double> partial = std::nullopt;
   // original_max_position_embeddings, where it stands outside the rotary settings.
   std::optional<int64_t> original_context = std::nullopt;
+  bool alpha = false;  // whether the kind `dynamic` has one, which enlarges theta
 };
 
 // Reads `rope_parameters`, or `rope_theta` with `rope_scaling` (whose kind is `rope_type` or, in

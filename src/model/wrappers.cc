@@ -65,6 +65,41 @@ bool states(const Json& object, const char* key) {
   return found != object.end() && !found->is_null();
 }
 
+[[noreturn]] void fail_contradicted(const ConfigReader& outer, const char* key) {
+  outer.fail(key, "text_config states otherwise", "keep one of the two");
+}
+
+// Of the two spellings that each object may have, the newer wins.
+void merge_dtypes(const Json& document, const ConfigReader& outer, Json& text) {
+  const auto plain = [](const Json& dtype) {
+    if (!dtype.is_string()) return dtype;
+    const auto name = dtype.get<std::string>();
+    return name.starts_with("torch.") ? Json(name.substr(6)) : dtype;
+  };
+  const auto key_of = [](const Json& object) {
+    return states(object, "dtype") ? "dtype" : "torch_dtype";
+  };
+  const char* outside = key_of(document);
+  if (!states(document, outside)) return;
+  if (!states(text, key_of(text))) {
+    text[outside] = document[outside];
+  } else if (plain(document[outside]) != plain(text[key_of(text)])) {
+    fail_contradicted(outer, outside);
+  }
+}
+
+// Releases (Gemma 4) name outside, beside the text's own, the tokens that end a turn: they all do.
+void merge_end_tokens(const Json& document, const ConfigReader& outer, Json& text) {
+  constexpr const char* key = "eos_token_id";
+  if (!states(document, key)) return;
+  const auto listed = [](const Json& ids) { return ids.is_array() ? ids : Json::array({ids}); };
+  const Json all = listed(document[key]);
+  for (const Json& id : states(text, key) ? listed(text[key]) : Json::array()) {
+    if (std::find(all.begin(), all.end(), id) == all.end()) fail_contradicted(outer, key);
+  }
+  text[key] = document[key];
+}
+
 }  // namespace
 
 std::span<const Wrapper> wrappers() {
@@ -81,18 +116,13 @@ Json text_config_of(const Json& document, const std::string& what) {
   ConfigReader outer(document, what);
   if (!outer.object("text_config")) outer.fail("text_config", "missing");
   Json text = document["text_config"];
-  for (const char* key : {"tie_word_embeddings", "eos_token_id", "quantization_config"}) {
-    if (!states(text, key) && states(document, key)) text[key] = document[key];
+  for (const char* key : {"tie_word_embeddings", "quantization_config"}) {
+    if (!states(document, key)) continue;
+    if (!states(text, key)) text[key] = document[key];
+    if (text[key] != document[key]) fail_contradicted(outer, key);
   }
-  if (!states(text, "dtype") && !states(text, "torch_dtype")) {
-    for (const char* key : {"dtype", "torch_dtype"}) {
-      if (states(document, key)) text[key] = document[key];
-    }
-  }
-  if (states(document, "tie_word_embeddings") &&
-      document["tie_word_embeddings"] != text["tie_word_embeddings"]) {
-    outer.fail("tie_word_embeddings", "text_config states otherwise", "keep one of the two");
-  }
+  merge_dtypes(document, outer, text);
+  merge_end_tokens(document, outer, text);
   return text;
 }
 

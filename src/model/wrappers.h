@@ -27,7 +27,8 @@ std::span<const Wrapper> wrappers();
 const Wrapper* wrapper_of(std::string_view model_type);  // nullptr: not one
 
 // text_config with what it leaves to the outer object: types, end tokens, ties, quantization.
-// Throws bad_input if there is none, or if both state ties and differ.
+// Throws bad_input if there is none, or if both state one of these and differ; but the outer object
+// may name more end tokens.
 Json text_config_of(const Json& document, const std::string& what);
 
 // Marks the wrapper's own settings as known; the rest is for finish() to refuse.

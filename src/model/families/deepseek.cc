@@ -11,8 +11,18 @@ namespace {
 void read_v2(ConfigReader& config, ModelSpec& spec) {
   // Implementations differ in what a normalised choice is scaled by; no release has one.
   config.only_flag("norm_topk_prob", false);
+  if (config.optional_text("topk_method") == "group_limited_greedy") {
+    config.require("n_group");
+    config.require("topk_group");
+  }
+  // Implementations differ in how many shared experts they assume.
   read_deepseek(config, spec,
-                {.scoring_func = "softmax", .topk_method = "greedy", .normalize = false});
+                {.routing = {.scoring_func = "softmax",
+                             .topk_method = "greedy",
+                             .normalize = false,
+                             .chosen = std::nullopt,
+                             .shared = std::nullopt,
+                             .dense = 0}});
 }
 
 void read_v3(ConfigReader& config, ModelSpec& spec) {
@@ -25,17 +35,18 @@ WeightNames deepseek_names() {
   return {.shared = "shared_experts"};
 }
 
-void read_deepseek(ConfigReader& config, ModelSpec& spec, const RoutingDefaults& routing) {
-  read_sizes(config, spec, {});
+void read_deepseek(ConfigReader& config, ModelSpec& spec, const DeepseekDefaults& defaults) {
+  read_sizes(config, spec, {.norm_eps = defaults.norm_eps});
   const int64_t layers = read_layer_count(config);
-  const MlaSpec mla = read_latent_attention(config, spec, {}, layers);
-  const MoeFfn moe = read_deepseek_moe(config, layers, routing);
+  const MlaSpec mla = read_latent_attention(config, spec, defaults.q_rank, layers);
+  const MoeFfn moe = read_deepseek_moe(config, layers, defaults.routing);
   const DenseFfn dense = read_dense(config);
   config.only_flag("mlp_bias", false);
 
   spec.names = deepseek_names();
-  spec.layers = mix_layers(std::vector<AttentionSpec>(static_cast<size_t>(layers), mla),
-                           read_deepseek_sparse_layers(config, layers), dense, moe);
+  spec.layers =
+      mix_layers(std::vector<AttentionSpec>(static_cast<size_t>(layers), mla),
+                 read_deepseek_sparse_layers(config, layers, defaults.routing.dense), dense, moe);
   spec.draft_layers = read_draft_layers(config);
 }
 

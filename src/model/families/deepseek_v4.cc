@@ -43,14 +43,16 @@ IndexerSpec read_compressed_indexer(ConfigReader& config) {
   return indexer;
 }
 
-// compress_ratios has one for each layer, and perhaps more for layers that draft.
+// compress_ratios has one for each layer, and perhaps one for each that drafts.
 std::vector<AttentionSpec> read_mixers(ConfigReader& config, const ModelSpec& spec,
                                        int64_t layers) {
   const CompressedSpec attention = read_compressed(config, spec);
   const IndexerSpec indexer = read_compressed_indexer(config);
   const auto ratios = config.integers_or_empty("compress_ratios", {0, 1 << 20}, 2048);
-  if (static_cast<int64_t>(ratios.size()) < layers) {
-    config.fail("compress_ratios", fmt::format("{} entries for {} layers", ratios.size(), layers));
+  const auto stated = static_cast<int64_t>(ratios.size());
+  if (stated != layers && stated != layers + spec.draft_layers) {
+    config.fail("compress_ratios", fmt::format("{} entries for {} layers and {} that draft", stated,
+                                               layers, spec.draft_layers));
   }
   std::vector<AttentionSpec> mixers;
   for (size_t i = 0; i < static_cast<size_t>(layers); ++i) {
@@ -65,7 +67,7 @@ std::vector<AttentionSpec> read_mixers(ConfigReader& config, const ModelSpec& sp
 
 MoeFfn read_mixture(ConfigReader& config, int64_t layers) {
   MoeFfn moe;
-  read_expert_count(config, layers, {.experts = "n_routed_experts"}, moe);
+  read_expert_count(config, layers, {.experts = "n_routed_experts", .chosen = 6}, moe);
   moe.intermediate = read_width(config, "moe_intermediate_size");
   config.only_text("hidden_act", "silu");
   moe.activation = {.kind = Activation::clamped_silu,
@@ -92,6 +94,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
 
   const MoeFfn moe = read_mixture(config, layers);
   const int64_t by_token = config.integer_or("num_hash_layers", 3, {0, layers});
+  spec.draft_layers = read_draft_layers(config);
   const auto mixers = read_mixers(config, spec, layers);
   for (size_t i = 0; i < mixers.size(); ++i) {
     MoeFfn own = moe;
@@ -99,7 +102,6 @@ void read(ConfigReader& config, ModelSpec& spec) {
     own.router.correction = !own.router.by_token;
     spec.layers.push_back({mixers[i], own});
   }
-  spec.draft_layers = read_draft_layers(config);
   spec.names = {.body = "",
                 .embedding = "embed",
                 .head = "head.weight",

@@ -23,7 +23,8 @@ std::vector<bool> sparse_layers(ConfigReader& config, int64_t layers) {
 }
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults{.norm_eps = 1e-5, .rope_theta = 500000.0, .tied = true};
+  const DecoderDefaults defaults{
+      .norm_eps = 1e-5, .rope_theta = 500000.0, .kv_heads = 4, .tied = true};
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
 
@@ -34,12 +35,13 @@ void read(ConfigReader& config, ModelSpec& spec) {
   config.only_flag("use_rmsnorm", true);
   config.only_flag("is_quantized", false);
 
-  MoeFfn moe = read_moe(config, layers, {.experts = "moe_num_experts", .top_k = "moe_k"});
+  MoeFfn moe =
+      read_moe(config, layers, {.experts = "moe_num_experts", .top_k = "moe_k", .chosen = 6});
   config.only_text("moe_gate", "topk");
   moe.router = {.correction = config.boolean_or("moe_use_aux_free", true), .normalize = true};
   config.ignore("moe_norm_min");  // the least sum of chosen weights, which softmax is far above
   config.ignore("moe_capacity");  // training only
-  const int64_t shared = config.integer_or("moe_num_shared_experts", 0, {0, 1024});
+  const int64_t shared = config.integer_or("moe_num_shared_experts", 2, {0, 1024});
   if (shared > 0) moe.shared = SharedExpert{.intermediate = shared * moe.intermediate};
   const DenseFfn dense = read_dense(config);
 

@@ -1,6 +1,8 @@
 // Gemma 2 (arXiv:2408.00118) and the text part of Gemma 3 (arXiv:2503.19786): norms before and
 // after attention and feed-forward part, stored minus one; a scaled embedding; most layers
 // windowed.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "model/decoder_config.h"
@@ -36,7 +38,7 @@ GqaSpec read_scaled_heads(ConfigReader& config, const ModelSpec& spec,
 // Absent and null differ where the family has a default.
 double read_softcap(ConfigReader& config, std::string_view key, double otherwise) {
   if (config.mentions(key)) otherwise = 0.0;
-  return config.number_or(key, otherwise, 0.0, 1e6);
+  return config.optional_number(key, 0.0, 1e6).value_or(otherwise);
 }
 
 int64_t read_window_or(ConfigReader& config, int64_t otherwise) {
@@ -46,7 +48,7 @@ int64_t read_window_or(ConfigReader& config, int64_t otherwise) {
 }
 
 void read_gemma2(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults{.head_dim = 256, .context = 8192, .tied = true};
+  const DecoderDefaults defaults{.head_dim = 256, .context = 8192, .kv_heads = 4, .tied = true};
   const DenseFfn ffn = read_body(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
   GqaSpec attention = read_scaled_heads(config, spec, defaults);
@@ -66,14 +68,22 @@ struct Ropes {
   RopeSpec full;
 };
 
+// The older spelling may stand beside the newer.
+void same_theta(ConfigReader& config, const char* key, double theta) {
+  if (config.optional_number(key, 1.0, 1e15).value_or(theta) == theta) return;
+  config.fail(key, fmt::format("contradicts rope_parameters, which say {}", theta));
+}
+
 Ropes read_ropes(ConfigReader& config, int64_t head_dim, int64_t context) {
-  constexpr RopeDefaults windowed{.theta = 10000.0};
-  constexpr RopeDefaults full{.theta = 1000000.0};
+  constexpr double windowed_theta = 10000.0;
+  constexpr double full_theta = 1000000.0;
+  constexpr RopeDefaults windowed{.theta = windowed_theta};
+  constexpr RopeDefaults full{.theta = full_theta};
   Ropes ropes;
   std::optional<ConfigReader> typed = config.object("rope_parameters");
   if (typed && (typed->has("full_attention") || typed->has("sliding_attention"))) {
-    ropes.full.theta = full.theta;
-    ropes.windowed.theta = windowed.theta;
+    ropes.full.theta = full_theta;
+    ropes.windowed.theta = windowed_theta;
     ropes.full.dims = ropes.windowed.dims = head_dim;
     if (auto object = typed->object("full_attention")) {
       ropes.full = read_rope_object(*object, head_dim, context, full);
@@ -81,14 +91,26 @@ Ropes read_ropes(ConfigReader& config, int64_t head_dim, int64_t context) {
     if (auto object = typed->object("sliding_attention")) {
       ropes.windowed = read_rope_object(*object, head_dim, context, windowed);
     }
-    config.ignore({"rope_theta", "rope_local_base_freq"});
+    same_theta(config, "rope_theta", ropes.full.theta);
+    same_theta(config, "rope_local_base_freq", ropes.windowed.theta);
     typed->finish();
     return ropes;
   }
   ropes.full = read_rope(config, head_dim, context, full);
   ropes.windowed.dims = head_dim;
-  ropes.windowed.theta = config.number_or("rope_local_base_freq", windowed.theta, 1.0, 1e15);
+  ropes.windowed.theta = config.number_or("rope_local_base_freq", windowed_theta, 1.0, 1e15);
   return ropes;
+}
+
+int64_t read_pattern(ConfigReader& config) {
+  constexpr IntRange range{1, 1024};
+  const int64_t pattern = config.integer_or("sliding_window_pattern", 6, range);
+  const int64_t older = config.integer_or("_sliding_window_pattern", pattern, range);
+  if (config.has("sliding_window_pattern") && older != pattern) {
+    config.fail("_sliding_window_pattern",
+                fmt::format("{} contradicts sliding_window_pattern {}", older, pattern));
+  }
+  return older;
 }
 
 // The text parts of released checkpoints with images leave most sizes to these.
@@ -109,8 +131,7 @@ void read_gemma3(ConfigReader& config, ModelSpec& spec) {
   attention.softcap = read_softcap(config, "attn_logit_softcapping", 0.0);
   spec.logit_softcap = read_softcap(config, "final_logit_softcapping", 0.0);
   const int64_t window = read_window_or(config, 4096);
-  int64_t pattern = config.integer_or("sliding_window_pattern", 6, {1, 1024});
-  pattern = config.integer_or("_sliding_window_pattern", pattern, {1, 1024});
+  const int64_t pattern = read_pattern(config);
   const Ropes ropes = read_ropes(config, attention.head_dim, spec.context);
   for (const auto& each : read_window_pattern(config, layers, window, pattern)) {
     attention.window = each;

@@ -48,14 +48,15 @@ Kinds read_kinds(ConfigReader& config, const ModelSpec& spec, const DecoderDefau
   kinds.full.head_dim = config.integer_or("global_head_dim", 512, {2, 4096});
   kinds.full.v_head_dim = kinds.full.head_dim;
   kinds.full.values_are_keys = config.boolean_or("attention_k_eq_v", false);
-  const int64_t own =
-      config.integer_or("num_global_key_value_heads", attention.kv_heads, {1, attention.heads});
+  const int64_t own = config.optional_integer("num_global_key_value_heads", {1, attention.heads})
+                          .value_or(attention.kv_heads);
   if (kinds.full.values_are_keys) kinds.full.kv_heads = own;
   if (attention.heads % kinds.full.kv_heads != 0) {
     config.fail("num_global_key_value_heads",
                 fmt::format("{} does not divide {} heads", own, attention.heads));
   }
-  if (config.text_or("use_bidirectional_attention", "vision") != "vision") {
+  const std::string bidirectional = config.optional_text("use_bidirectional_attention");
+  if (!bidirectional.empty() && bidirectional != "vision") {
     config.fail("use_bidirectional_attention", "text is seen from one side only",
                 "supported: vision, whose tokens are not read");
   }
@@ -98,7 +99,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   const FfnSpec ffn = read_ffn(config, layers, defaults);
   spec.norms_after = true;
   spec.embedding_scale = std::sqrt(static_cast<double>(spec.hidden));
-  spec.logit_softcap = config.number_or("final_logit_softcapping", 0.0, 0.0, 1e6);
+  spec.logit_softcap = config.optional_number("final_logit_softcapping", 0.0, 1e6).value_or(0.0);
   if (config.integer_or("hidden_size_per_layer_input", 256, {0, 1 << 20}) != 0) {
     config.fail("hidden_size_per_layer_input", "embeddings of each layer are not supported");
   }

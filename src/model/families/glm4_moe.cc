@@ -8,7 +8,7 @@ namespace dure {
 namespace {
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults{.norm_eps = 1e-5, .partial_rotary = 0.5};
+  const DecoderDefaults defaults{.norm_eps = 1e-5, .partial_rotary = 0.5, .kv_heads = 8};
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
 
@@ -16,12 +16,13 @@ void read(ConfigReader& config, ModelSpec& spec) {
   attention.qkv_bias = config.boolean_or("attention_bias", false);
   if (config.boolean_or("use_qk_norm", false)) attention.qk_norm = QkNorm::per_head;
 
-  const MoeFfn moe = read_deepseek_moe(config, layers, {});
+  const RoutingDefaults routing{.dense = 1};
+  const MoeFfn moe = read_deepseek_moe(config, layers, routing);
   const DenseFfn dense = read_dense(config);
 
   spec.names.shared = "shared_experts";
   spec.layers = mix_layers(std::vector<AttentionSpec>(static_cast<size_t>(layers), attention),
-                           read_deepseek_sparse_layers(config, layers), dense, moe);
+                           read_deepseek_sparse_layers(config, layers, routing.dense), dense, moe);
   spec.draft_layers = read_draft_layers(config);
 }
 

@@ -20,8 +20,8 @@ void read(ConfigReader& config, ModelSpec& spec) {
   attention.o_bias = attention.qkv_bias;
   attention.scale = config.number_or("attention_multiplier", 1.0, 1e-6, 1e6);
 
-  MoeFfn moe =
-      read_moe(config, layers, {.experts = "num_local_experts", .width = "intermediate_size"});
+  MoeFfn moe = read_moe(
+      config, layers, {.experts = "num_local_experts", .width = "intermediate_size", .chosen = 2});
   moe.router.normalize = true;
 
   spec.names = {.moe_block = "block_sparse_moe",

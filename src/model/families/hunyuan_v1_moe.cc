@@ -11,8 +11,8 @@ namespace {
 
 // One integer, or a list that repeats it for each layer.
 int64_t same_of_all_layers(ConfigReader& config, std::string_view key, int64_t otherwise,
-                           IntRange range) {
-  const auto values = config.integer_or_list(key, range, 1024);
+                           IntRange range, int64_t layers) {
+  const auto values = config.integers_of_layers(key, range, layers);
   if (values.empty()) return otherwise;
   for (const int64_t value : values) {
     if (value != values[0]) {
@@ -51,23 +51,27 @@ void read(ConfigReader& config, ModelSpec& spec) {
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
 
-  GqaSpec attention = read_attention(config, spec, defaults);
+  GqaSpec attention = read_heads(config, spec, defaults);
+  attention.rope = read_rope(config, attention.head_dim, spec.context, {.alpha = true});
   config.only_integer("attention_head_dim", attention.head_dim);
   attention.qkv_bias = config.boolean_or("attention_bias", false);
   attention.o_bias = attention.qkv_bias;
+  // Without these, implementations differ in whether the norms and the shared part are there.
+  for (const char* key : {"use_qk_norm", "use_mixed_mlp_moe"}) config.require(key);
   if (config.boolean_or("use_qk_norm", true)) attention.qk_norm = QkNorm::per_head;
   attention.norm_after_rope = true;
 
   const int64_t width = read_width(config, "intermediate_size");
   constexpr IntRange width_range{1, int64_t{1} << 21};
   MoeFfn moe;
-  moe.experts = same_of_all_layers(config, "num_experts", 1, {2, 16384});
-  moe.top_k = same_of_all_layers(config, "moe_topk", 1, {1, moe.experts});
+  moe.experts = same_of_all_layers(config, "num_experts", 1, {2, 16384}, layers);
+  moe.top_k = same_of_all_layers(config, "moe_topk", 1, {1, moe.experts}, layers);
   check_expert_count(config, "num_experts", moe.experts, layers);
-  moe.intermediate = same_of_all_layers(config, "moe_intermediate_size", width, width_range);
+  moe.intermediate =
+      same_of_all_layers(config, "moe_intermediate_size", width, width_range, layers);
   moe.activation = read_activation(config);
   moe.router.normalize = true;
-  const int64_t shared = same_of_all_layers(config, "num_shared_expert", 1, {1, 64});
+  const int64_t shared = same_of_all_layers(config, "num_shared_expert", 1, {1, 64}, layers);
   if (config.boolean_or("use_mixed_mlp_moe", false)) {
     moe.shared = SharedExpert{.intermediate = shared * width};
   }

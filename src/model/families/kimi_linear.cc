@@ -34,12 +34,21 @@ Mixers read_linear(ConfigReader& config, int64_t layers) {
   mixers.attends.resize(static_cast<size_t>(layers));
   const auto full = linear->integers_or_empty("full_attn_layers", {1, layers}, 1024);
   const auto recurrent = linear->integers_or_empty("kda_layers", {1, layers}, 1024);
-  for (const int64_t i : full) mixers.attends[static_cast<size_t>(i - 1)] = true;
-  for (const int64_t i : recurrent) {
-    if (mixers.attends[static_cast<size_t>(i - 1)]) {
-      linear->fail("kda_layers", fmt::format("layer {} is in full_attn_layers too", i));
+  std::vector<bool> listed(static_cast<size_t>(layers));
+  const auto list = [&](const char* key, const std::vector<int64_t>& numbers, bool attends) {
+    for (const int64_t i : numbers) {
+      const auto at = static_cast<size_t>(i - 1);
+      if (listed[at]) {
+        linear->fail(key,
+                     fmt::format("layer {} is listed twice{}", i,
+                                 mixers.attends[at] == attends ? "" : ": in full_attn_layers too"));
+      }
+      listed[at] = true;
+      mixers.attends[at] = attends;
     }
-  }
+  };
+  list("full_attn_layers", full, true);
+  list("kda_layers", recurrent, false);
   if (static_cast<int64_t>(full.size() + recurrent.size()) != layers) {
     linear->fail("kda_layers", fmt::format("{} layers there and {} in full_attn_layers, of {}",
                                            recurrent.size(), full.size(), layers));
@@ -50,7 +59,7 @@ Mixers read_linear(ConfigReader& config, int64_t layers) {
 
 MlaSpec read_still_attention(ConfigReader& config, const ModelSpec& spec, int64_t layers) {
   config.only_flag("mla_use_nope", true);
-  MlaSpec mla = read_latent_attention(config, spec, {}, layers);
+  MlaSpec mla = read_latent_attention(config, spec, std::nullopt, layers);
   mla.rope.kind = RopeKind::none;
   mla.output_gate = config.boolean_or("mla_use_output_gate", false);
   return mla;
@@ -72,7 +81,7 @@ MoeFfn read_mixture(ConfigReader& config, int64_t layers, const ActivationSpec& 
                 .normalize = config.boolean_or("moe_renormalize", true),
                 .epsilon = 1e-20,
                 .scale = config.number_or("routed_scaling_factor", 1.0, 1e-6, 1e6)};
-  const int64_t shared = config.integer_or("num_shared_experts", 0, {0, 1024});
+  const int64_t shared = config.integer("num_shared_experts", {0, 1024});
   if (shared > 0) moe.shared = SharedExpert{.intermediate = shared * moe.intermediate};
   if (config.has("routed_expert_hidden_size")) {
     moe.latent = LatentExperts{.width = read_width(config, "routed_expert_hidden_size"),
@@ -83,8 +92,9 @@ MoeFfn read_mixture(ConfigReader& config, int64_t layers, const ActivationSpec& 
 
 ActivationSpec read_situ_or_silu(ConfigReader& config) {
   const bool situ = config.text_or("hidden_act", "silu") == "situ";
-  const double alpha = config.number_or("activation_situ_beta", 4.0, 1e-6, 1e6);
-  const double limit = config.number_or("activation_situ_linear_beta", 25.0, 1e-6, 1e6);
+  const double alpha = config.optional_number("activation_situ_beta", 1e-6, 1e6).value_or(4.0);
+  const double limit =
+      config.optional_number("activation_situ_linear_beta", 1e-6, 1e6).value_or(25.0);
   if (!situ) return read_activation(config);
   return {.kind = Activation::situ, .alpha = alpha, .limit = limit};
 }
@@ -99,11 +109,16 @@ std::string not_run_yet(const ModelSpec& spec, const MlaSpec& mla, const MoeFfn&
 }
 
 void read(ConfigReader& config, ModelSpec& spec) {
+  // Implementations differ in what they assume of these.
+  for (const char* key : {"rms_norm_eps", "mla_use_nope", "routed_scaling_factor",
+                          "num_shared_experts", "first_k_dense_replace"}) {
+    config.require(key);
+  }
   if (!config.has("max_position_embeddings")) {
     config.spelled("max_position_embeddings", "model_max_length");
   }
-  read_sizes(config, spec, {.norm_eps = 1e-5});
-  config.ignore("model_max_length");
+  read_sizes(config, spec, {});
+  config.only_integer("model_max_length", spec.context);
   const int64_t layers = read_layer_count(config);
   const Mixers mixers = read_linear(config, layers);
   const MlaSpec mla = read_still_attention(config, spec, layers);
@@ -111,7 +126,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   const MoeFfn moe = read_mixture(config, layers, activation);
   const DenseFfn dense{.intermediate = read_width(config, "intermediate_size"),
                        .activation = activation};
-  spec.residual_block = config.integer_or("attn_res_block_size", 0, {0, layers});
+  spec.residual_block = config.optional_integer("attn_res_block_size", {0, layers}).value_or(0);
 
   spec.names = {.delta_net = "self_attn",
                 .delta_storage = DeltaStorage::separate,
@@ -124,7 +139,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
                 .latent_out = "routed_expert_up_proj"};
   spec.draft_layers = read_draft_layers(config);
   spec.planned_only = not_run_yet(spec, mla, moe);
-  const std::vector<bool> sparse = read_deepseek_sparse_layers(config, layers);
+  const std::vector<bool> sparse = read_deepseek_sparse_layers(config, layers, 0);
   std::vector<AttentionSpec> attention;
   for (const bool attends : mixers.attends) {
     attention.push_back(attends ? AttentionSpec{mla} : AttentionSpec{mixers.delta});

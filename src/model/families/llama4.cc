@@ -10,14 +10,21 @@
 namespace dure {
 namespace {
 
-// no_rope_layers holds 1 for layers that rotate; where it is absent or empty, all do but each
-// no_rope_layer_interval-th.
+// no_rope_layers holds 1 for layers that rotate; where it is absent or, as in releases, empty, all
+// do but each no_rope_layer_interval-th.
 std::vector<bool> rotated_layers(ConfigReader& config, int64_t layers) {
-  const auto stated = read_layer_integers(config, "no_rope_layers", layers, {0, 1});
+  auto stated = config.integers_or_empty("no_rope_layers", {0, 1}, 1024);
+  if (!stated.empty()) stated = read_layer_integers(config, "no_rope_layers", layers, {0, 1});
   const int64_t interval = config.integer_or("no_rope_layer_interval", 4, {1, 1024});
   std::vector<bool> rotated(static_cast<size_t>(layers));
   for (size_t i = 0; i < rotated.size(); ++i) {
-    rotated[i] = stated.empty() ? static_cast<int64_t>(i + 1) % interval != 0 : stated[i] != 0;
+    rotated[i] = static_cast<int64_t>(i + 1) % interval != 0;
+    if (stated.empty()) continue;
+    if (config.has("no_rope_layer_interval") && rotated[i] != (stated[i] != 0)) {
+      config.fail("no_rope_layer_interval",
+                  fmt::format("{} contradicts no_rope_layers at layer {}", interval, i));
+    }
+    rotated[i] = stated[i] != 0;
   }
   return rotated;
 }
@@ -39,14 +46,19 @@ std::vector<bool> chunked_layers(ConfigReader& config, int64_t layers,
 
 std::vector<bool> sparse_layers(ConfigReader& config, int64_t layers) {
   const int64_t step = config.integer_or("interleave_moe_layer_step", 1, {1, 1024});
+  std::vector<bool> by_step(static_cast<size_t>(layers));
+  for (int64_t i = step - 1; i < layers; i += step) by_step[static_cast<size_t>(i)] = true;
+  if (!config.has("moe_layers")) return by_step;
   std::vector<bool> sparse(static_cast<size_t>(layers));
-  if (config.has("moe_layers")) {
-    for (int64_t i : config.integers_or_empty("moe_layers", {0, layers - 1}, 1024)) {
-      sparse[static_cast<size_t>(i)] = true;
+  for (int64_t i : config.integers_or_empty("moe_layers", {0, layers - 1}, 1024)) {
+    if (sparse[static_cast<size_t>(i)]) {
+      config.fail("moe_layers", fmt::format("layer {} is listed twice", i));
     }
-    return sparse;
+    sparse[static_cast<size_t>(i)] = true;
   }
-  for (int64_t i = step - 1; i < layers; i += step) sparse[static_cast<size_t>(i)] = true;
+  if (config.has("interleave_moe_layer_step") && sparse != by_step) {
+    config.fail("moe_layers", "contradicts interleave_moe_layer_step", "keep one of the two");
+  }
   return sparse;
 }
 
@@ -88,7 +100,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   const int64_t layers = read_layer_count(config, {.layers = 48});
 
   MoeFfn moe;
-  read_expert_count(config, layers, {.experts = "num_local_experts"}, moe);
+  read_expert_count(config, layers, {.experts = "num_local_experts", .chosen = 1}, moe);
   moe.intermediate = read_width(config, "intermediate_size");
   moe.activation = read_activation(config);
   moe.router = {.score = RouterScore::sigmoid, .scales_input = true};

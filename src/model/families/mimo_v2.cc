@@ -17,7 +17,7 @@ GqaSpec read_kind(ConfigReader& config, const std::string& prefix, const GqaSpec
     const std::string name = prefix + key;
     constexpr IntRange range{1, 4096};
     return otherwise == nullptr ? config.integer(name, range)
-                                : config.integer_or(name, otherwise->*member, range);
+                                : config.optional_integer(name, range).value_or(otherwise->*member);
   };
   GqaSpec attention;
   attention.heads = integer("num_attention_heads", &GqaSpec::heads);
@@ -62,7 +62,12 @@ Kinds read_kinds(ConfigReader& config, const ModelSpec& spec) {
 
 void read(ConfigReader& config, ModelSpec& spec) {
   config.spelled("rms_norm_eps", "layernorm_epsilon");
-  read_sizes(config, spec, {.norm_eps = 1e-5});
+  // Implementations differ in what they assume of these.
+  for (const char* key : {"rms_norm_eps", "rope_theta", "partial_rotary_factor",
+                          "attention_value_scale", "swa_rope_theta"}) {
+    config.require(key);
+  }
+  read_sizes(config, spec, {});
   const int64_t layers = read_layer_count(config);
   const Kinds kinds = read_kinds(config, spec);
   const auto windowed = read_layer_integers(config, "hybrid_layer_pattern", layers, {0, 1});
@@ -70,7 +75,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   if (windowed.empty()) config.fail("hybrid_layer_pattern", "missing");
   if (sparse.empty()) config.fail("moe_layer_freq", "missing");
 
-  const MoeFfn moe = read_deepseek_moe(config, layers, {});
+  const MoeFfn moe = read_deepseek_moe(config, layers, {.shared = 0});
   const DenseFfn dense = read_dense(config);
   spec.names.sinks = "attention_sink_bias";
   spec.names.shared = "shared_experts";

@@ -2,6 +2,8 @@
 // chooses, norms of each head stored minus one; dense layers, then mixtures with a shared expert.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/decoder_config.h"
 #include "model/families/family.h"
 #include "model/moe_config.h"
@@ -46,7 +48,7 @@ Sparse read_sparse(ConfigReader& config, int64_t layers) {
 GqaSpec read_normed_attention(ConfigReader& config, const ModelSpec& spec,
                               const DecoderDefaults& defaults) {
   GqaSpec attention = read_attention(config, spec, defaults);
-  config.only_integer("rotary_dim", attention.rope.dims);
+  read_rotary_dim(config, attention);
   config.only_text("qk_norm_type", "per_head");
   config.only_flag("use_qk_norm", true);
   attention.qk_norm = QkNorm::per_head;
@@ -57,7 +59,7 @@ GqaSpec read_normed_attention(ConfigReader& config, const ModelSpec& spec,
 
 MoeFfn read_mixture(ConfigReader& config, int64_t layers, const ActivationSpec& activation) {
   MoeFfn moe;
-  read_expert_count(config, layers, {.experts = "num_local_experts"}, moe);
+  read_expert_count(config, layers, {.experts = "num_local_experts", .chosen = 4}, moe);
   moe.intermediate = read_width(config, "intermediate_size");
   config.only_integer("moe_intermediate_size", moe.intermediate);
   moe.activation = activation;
@@ -66,7 +68,8 @@ MoeFfn read_mixture(ConfigReader& config, int64_t layers, const ActivationSpec& 
                 .correction = config.boolean_or("use_routing_bias", true),
                 .normalize = true,
                 .scale = config.number_or("routed_scaling_factor", 1.0, 1e-6, 1e6)};
-  const int64_t shared = config.integer_or("n_shared_experts", 0, {0, 64});
+  for (const char* key : {"routed_scaling_factor", "n_shared_experts"}) config.require(key);
+  const int64_t shared = config.integer("n_shared_experts", {0, 64});
   const int64_t width =
       config.integer_or("shared_intermediate_size", moe.intermediate, {1, 1 << 21});
   if (shared > 0) moe.shared = SharedExpert{.intermediate = shared * width};
@@ -74,7 +77,7 @@ MoeFfn read_mixture(ConfigReader& config, int64_t layers, const ActivationSpec& 
 }
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults{.rope_theta = 5000000.0, .partial_rotary = 1.0};
+  const DecoderDefaults defaults{.rope_theta = 5000000.0, .partial_rotary = 1.0, .kv_heads = 4};
   read_sizes(config, spec, defaults);
   spec.norms_plus_one = true;
   const int64_t layers = read_layer_count(config);
@@ -90,7 +93,8 @@ void read(ConfigReader& config, ModelSpec& spec) {
                        .activation = activation};
   const auto mixtures = read_layer_integers(config, "moe_layer_freq", layers, {0, 1});
   if (mixtures.empty()) config.fail("moe_layer_freq", "missing");
-  config.ignore("first_k_dense_replace");  // moe_layer_freq says it layer by layer
+  const int64_t dense_layers = std::count(mixtures.begin(), mixtures.end(), 0);
+  config.only_integer("first_k_dense_replace", dense_layers);  // moe_layer_freq says which
 
   config.ignore("num_nextn_predict_layers");  // num_mtp_modules counts them
   spec.draft_layers = read_draft_layers(config, "num_mtp_modules");

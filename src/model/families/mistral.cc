@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t default_window = 4096;
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults;
+  const DecoderDefaults defaults{.kv_heads = 8};
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
 

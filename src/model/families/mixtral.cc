@@ -8,7 +8,7 @@ namespace dure {
 namespace {
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults{.norm_eps = 1e-5, .rope_theta = 1e6};
+  const DecoderDefaults defaults{.norm_eps = 1e-5, .rope_theta = 1e6, .kv_heads = 8};
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
 
@@ -18,8 +18,8 @@ void read(ConfigReader& config, ModelSpec& spec) {
     attention.window = config.integer("sliding_window", {1, int64_t{1} << 30});
   }
 
-  MoeFfn moe =
-      read_moe(config, layers, {.experts = "num_local_experts", .width = "intermediate_size"});
+  MoeFfn moe = read_moe(
+      config, layers, {.experts = "num_local_experts", .width = "intermediate_size", .chosen = 2});
   moe.router.normalize = true;
   config.ignore("router_jitter_noise");  // training only
 

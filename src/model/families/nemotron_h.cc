@@ -31,14 +31,18 @@ std::vector<Block> read_blocks(ConfigReader& config) {
   for (const std::string& word : words) {
     blocks.push_back(block_of(config, "layers_block_type", word));
   }
-  const std::string letters = config.text_or("hybrid_override_pattern", "");
+  const std::string letters = config.optional_text("hybrid_override_pattern");
   if (letters.size() > most_layers) {
     config.fail("hybrid_override_pattern", fmt::format("{} layers", letters.size()));
   }
-  if (blocks.empty()) {
-    for (const char letter : letters) {
-      blocks.push_back(block_of(config, "hybrid_override_pattern", std::string_view(&letter, 1)));
-    }
+  std::vector<Block> spelled;
+  spelled.reserve(letters.size());
+  for (const char letter : letters) {
+    spelled.push_back(block_of(config, "hybrid_override_pattern", std::string_view(&letter, 1)));
+  }
+  if (blocks.empty()) blocks = spelled;
+  if (config.has("hybrid_override_pattern") && spelled != blocks) {
+    config.fail("hybrid_override_pattern", "contradicts layers_block_type", "keep one of the two");
   }
   if (blocks.empty()) config.fail("layers_block_type", "missing");
   config.only_integer("num_hidden_layers", static_cast<int64_t>(blocks.size()));
@@ -73,11 +77,11 @@ Mamba2Spec read_mamba(ConfigReader& config) {
 
 MoeFfn read_mixture(ConfigReader& config, int64_t layers, const ActivationSpec& activation) {
   MoeFfn moe;
-  read_expert_count(config, layers, {.experts = "n_routed_experts"}, moe);
+  read_expert_count(config, layers, {.experts = "n_routed_experts", .chosen = 2}, moe);
   moe.intermediate = read_width(config, "moe_intermediate_size");
   moe.activation = activation;
   moe.router = read_routing(config, moe, {});
-  const int64_t shared = config.integer_or("n_shared_experts", 0, {0, 64});
+  const int64_t shared = config.integer_or("n_shared_experts", 1, {0, 64});
   const int64_t width = read_width(config, "moe_shared_expert_intermediate_size");
   if (shared > 0) moe.shared = SharedExpert{.intermediate = shared * width};
   if (config.has("moe_latent_size")) {
@@ -88,7 +92,7 @@ MoeFfn read_mixture(ConfigReader& config, int64_t layers, const ActivationSpec& 
 }
 
 GqaSpec read_still_attention(ConfigReader& config, const ModelSpec& spec) {
-  GqaSpec attention = read_heads(config, spec, {.head_dim = 128});
+  GqaSpec attention = read_heads(config, spec, {.head_dim = 128, .kv_heads = 8});
   attention.qkv_bias = config.boolean_or("attention_bias", false);
   attention.o_bias = attention.qkv_bias;
   attention.rope = {.kind = RopeKind::none};

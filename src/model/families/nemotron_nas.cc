@@ -57,7 +57,7 @@ FfnSpec read_ffn_of(ConfigReader& block, int64_t hidden, const ActivationSpec& a
 }
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults{.norm_eps = 1e-5};
+  const DecoderDefaults defaults{};
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
   GqaSpec attention = read_attention(config, spec, defaults);

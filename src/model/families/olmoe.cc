@@ -18,7 +18,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   attention.qk_norm = QkNorm::whole;
   config.refuse("clip_qkv", "clipping q, k and v is not supported");
 
-  MoeFfn moe = read_moe(config, layers, {.width = "intermediate_size"});
+  MoeFfn moe = read_moe(config, layers, {.width = "intermediate_size", .chosen = 8});
   moe.router.normalize = config.boolean_or("norm_topk_prob", false);
 
   spec.layers.assign(static_cast<size_t>(layers), LayerSpec{attention, moe});

@@ -13,10 +13,8 @@ void read(ConfigReader& config, ModelSpec& spec) {
 
   GqaSpec attention = read_heads(config, spec, defaults);
   RopeDefaults rope{.partial = 1.0};
-  if (config.has("original_max_position_embeddings")) {
-    rope.original_context =
-        config.integer("original_max_position_embeddings", {1, int64_t{1} << 30});
-  }
+  rope.original_context =
+      config.integer_or("original_max_position_embeddings", 4096, {1, int64_t{1} << 30});
   attention.rope = read_rope(config, attention.head_dim, spec.context, rope);
   attention.window = read_window(config);
 

@@ -7,7 +7,7 @@ namespace dure {
 namespace {
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults;
+  const DecoderDefaults defaults{.kv_heads = 32};
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
 

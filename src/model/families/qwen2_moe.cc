@@ -8,18 +8,21 @@ namespace dure {
 namespace {
 
 void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults;
+  const DecoderDefaults defaults{.kv_heads = 16};
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
 
   GqaSpec attention = read_attention(config, spec, defaults);
   attention.qkv_bias = config.boolean_or("qkv_bias", true);
   config.ignore("attention_bias");
-  const int64_t first_windowed = config.integer_or("max_window_layers", 28, {0, 1 << 20});
-  const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
+  // Which layers max_window_layers leaves to the window, implementations do not agree on.
+  config.integer_or("max_window_layers", 28, {0, 1 << 20});
+  const std::optional<int64_t> window = read_switched_window(config);
+  if (window) config.require("layer_types");
+  const auto windows = read_windows(config, layers, window, 0);
 
   const DenseFfn dense = read_dense(config);
-  MoeFfn moe = read_moe(config, layers);
+  MoeFfn moe = read_moe(config, layers, {.chosen = 4});
   moe.router.normalize = config.boolean_or("norm_topk_prob", false);
   moe.shared = SharedExpert{.intermediate = read_width(config, "shared_expert_intermediate_size"),
                             .gated = true};

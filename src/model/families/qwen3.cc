@@ -5,8 +5,8 @@
 namespace dure {
 namespace {
 
-void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults{.head_dim = 128};
+void read_with(ConfigReader& config, ModelSpec& spec, std::optional<double> theta) {
+  const DecoderDefaults defaults{.rope_theta = theta, .head_dim = 128, .kv_heads = 32};
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
 
@@ -25,9 +25,18 @@ void read(ConfigReader& config, ModelSpec& spec) {
   }
 }
 
+void read(ConfigReader& config, ModelSpec& spec) {
+  read_with(config, spec, 10000.0);
+}
+
+// The text part of Qwen3-VL, of whose theta implementations assume different ones.
+void read_vl(ConfigReader& config, ModelSpec& spec) {
+  read_with(config, spec, std::nullopt);
+}
+
 }  // namespace
 
 const Family qwen3_family{"qwen3", read};
-const Family qwen3_vl_family{"qwen3_vl_text", read};  // the text part of Qwen3-VL
+const Family qwen3_vl_family{"qwen3_vl_text", read_vl};
 
 }  // namespace dure

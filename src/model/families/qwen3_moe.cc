@@ -8,8 +8,8 @@
 namespace dure {
 namespace {
 
-void read(ConfigReader& config, ModelSpec& spec) {
-  const DecoderDefaults defaults;
+void read_with(ConfigReader& config, ModelSpec& spec, const DecoderDefaults& defaults,
+               int64_t chosen) {
   read_sizes(config, spec, defaults);
   const int64_t layers = read_layer_count(config);
 
@@ -29,9 +29,9 @@ void read(ConfigReader& config, ModelSpec& spec) {
   if (any_dense || config.has("intermediate_size")) {
     dense = read_dense(config);
   }
-  MoeFfn moe = read_moe(config, layers);
+  MoeFfn moe = read_moe(config, layers, {.chosen = chosen});
   moe.router.normalize = config.boolean_or("norm_topk_prob", false);
-  if (config.integer_or("shared_expert_intermediate_size", 0, {0, 1 << 21}) != 0) {
+  if (config.optional_integer("shared_expert_intermediate_size", {0, 1 << 21}).value_or(0) != 0) {
     config.fail("shared_expert_intermediate_size", "this family has no shared expert");
   }
 
@@ -41,11 +41,15 @@ void read(ConfigReader& config, ModelSpec& spec) {
   }
 }
 
+void read(ConfigReader& config, ModelSpec& spec) {
+  read_with(config, spec, {.kv_heads = 4}, 8);
+}
+
 // The text part of Qwen3-VL mixtures (arXiv:2511.21631): always normalised weights, experts in one
-// tensor.
+// tensor. Implementations differ in the theta that they assume.
 void read_vl(ConfigReader& config, ModelSpec& spec) {
   config.only_flag("norm_topk_prob", true);
-  read(config, spec);
+  read_with(config, spec, {.rope_theta = std::nullopt, .kv_heads = 16}, 4);
   for (LayerSpec& layer : spec.layers) {
     if (auto* moe = std::get_if<MoeFfn>(&layer.ffn)) moe->router.normalize = true;
   }

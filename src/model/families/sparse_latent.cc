@@ -57,9 +57,10 @@ void read_deepseek_v32(ConfigReader& config, ModelSpec& spec) {
 }
 
 void read_glm(ConfigReader& config, ModelSpec& spec) {
-  read_deepseek(config, spec, {});
+  read_deepseek(config, spec, {.norm_eps = 1e-5, .q_rank = 2048, .routing = {.scale = 2.5}});
   check_layer_types(config, spec);
-  for (const std::string& type : config.texts_or_empty("layer_types", 1024)) {
+  const auto layers = static_cast<int64_t>(spec.layers.size());
+  for (const std::string& type : read_layer_texts(config, "layer_types", layers)) {
     if (type != "deepseek_sparse_attention") {
       config.fail("layer_types", fmt::format("\"{:.60}\" is not supported", type),
                   "supported: deepseek_sparse_attention");
@@ -69,7 +70,7 @@ void read_glm(ConfigReader& config, ModelSpec& spec) {
     config.only_integer("num_experts", moe->experts);
   }
   config.ignore("index_share_for_mtp_iteration");  // drafting layers are not run
-  add_indexers(config, spec, reusing_layers(config, static_cast<int64_t>(spec.layers.size())));
+  add_indexers(config, spec, reusing_layers(config, layers));
 }
 
 }  // namespace
