@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/closest.h"
@@ -47,15 +48,28 @@ std::string hint_for_missing(const Weight& missing, const std::set<std::string_v
                   hint_for_missing(missing, known, checkpoint), missing.name);
 }
 
-// Sizes of one say nothing about where an element lies: some families keep a vector as [1, n].
-std::vector<int64_t> without_ones(std::vector<int64_t> shape) {
-  std::erase(shape, 1);
-  return shape;
+using Shape = std::vector<int64_t>;
+
+// How releases store a part of shape `plain` with sizes of one more, which say nothing about where
+// an element lies: convolutions of one channel each, Kimi Linear's decays, ERNIE's corrections.
+std::optional<Shape> shape_with_ones(Part part, const Shape& plain) {
+  switch (part) {
+    case Part::state_conv_q:
+    case Part::state_conv_k:
+    case Part::state_conv_v:
+      return Shape{plain[0], 1, plain[1]};
+    case Part::state_decay_log:
+      return Shape{1, 1, plain[0], 1};
+    case Part::router_correction:
+      return Shape{1, plain[0]};
+    default:
+      return std::nullopt;
+  }
 }
 
-void check_shape(const StoredTensor& tensor, const std::vector<int64_t>& expected,
+void check_shape(const StoredTensor& tensor, Part part, const Shape& expected,
                  const CheckpointReader& checkpoint) {
-  if (without_ones(tensor.shape) == without_ones(expected)) return;
+  if (tensor.shape == expected || tensor.shape == shape_with_ones(part, expected)) return;
   throw_bad_input(
       fmt::format("{}: {} is [{}], but config.json makes it [{}]", name_of(checkpoint), tensor.name,
                   fmt::join(tensor.shape, ", "), fmt::join(expected, ", ")),
@@ -66,7 +80,7 @@ void check_shape(const StoredTensor& tensor, const std::vector<int64_t>& expecte
 bool is_spare_head(const ModelSpec& spec, const StoredTensor& tensor,
                    const CheckpointReader& checkpoint) {
   if (!spec.tied_embeddings || tensor.name != spec.names.head) return false;
-  check_shape(tensor, {spec.vocab, spec.hidden}, checkpoint);
+  check_shape(tensor, Part::lm_head, {spec.vocab, spec.hidden}, checkpoint);
   return true;
 }
 
@@ -110,7 +124,7 @@ std::vector<Weight> bind_inventory(const ModelSpec& spec, const CheckpointReader
   for (Weight& weight : weights) {
     const StoredTensor* tensor = checkpoint.find(weight.name);
     if (tensor == nullptr) throw_missing(weight, known, checkpoint);
-    check_shape(*tensor, weight.tensor_shape, checkpoint);
+    check_shape(*tensor, weight.part, weight.tensor_shape, checkpoint);
     weight.dtype = tensor->dtype;
   }
   for (const StoredTensor& tensor : checkpoint.tensors()) {

@@ -38,7 +38,12 @@ WeightMap read_index(const fs::path& path) {
   }
   WeightMap weights;
   for (const auto& [tensor, file] : map->items()) {
-    const std::string name = file.is_string() ? file.get<std::string>() : "";
+    if (!file.is_string()) {
+      throw_bad_input(fmt::format("{}: weight_map puts {:.120} into {:.80}, which is not a name",
+                                  path.string(), tensor, file.dump()),
+                      "the index is damaged: download it again", "weight_map");
+    }
+    const std::string name = file.get<std::string>();
     // Only plain names: an index must not reach out of its folder.
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
         name.find('\\') != std::string::npos || name.find('\0') != std::string::npos) {

@@ -1,5 +1,6 @@
 #include "model/checkpoint.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -92,6 +93,17 @@ TEST(Checkpoint, RefusesAnIndexThatLeavesItsFolder) {
     EXPECT_THAT(error_of([&] { CheckpointReader::open(folder.path() / "inner"); }).message(),
                 HasSubstr("not a file name in this folder"))
         << name;
+  }
+}
+
+TEST(Checkpoint, ShowsWhatAnIndexHasInPlaceOfAFileName) {
+  const TempFolder folder;
+  for (const char* value : {"5", "null"}) {
+    folder.write("model.safetensors.index.json",
+                 fmt::format(R"({{"weight_map":{{"a":{}}}}})", value));
+    const Error error = error_of([&] { CheckpointReader::open(folder.path()); });
+    EXPECT_EQ(error.field(), "weight_map");
+    EXPECT_THAT(error.message(), HasSubstr(fmt::format("puts a into {}, which", value)));
   }
 }
 
@@ -204,6 +216,22 @@ void copy_edited(const TempFolder& folder, const std::string& golden, const std:
   folder.write("model.safetensors", bytes);
 }
 
+// A copy of a golden that says of one tensor that it has another shape of as many elements.
+void copy_reshaped(const TempFolder& folder, const std::string& golden, const std::string& tensor,
+                   const Json& shape) {
+  const auto source = source_path("testdata/models") / golden;
+  std::filesystem::copy_file(source / "config.json", folder.path() / "config.json",
+                             std::filesystem::copy_options::overwrite_existing);
+  std::ifstream in(source / "model.safetensors", std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  Json header = Json::parse(bytes.substr(8, length));
+  ASSERT_TRUE(header.contains(tensor)) << tensor;
+  header[tensor]["shape"] = shape;
+  folder.write("model.safetensors", safetensors_file(header.dump(), 0) + bytes.substr(8 + length));
+}
+
 Error bind_error(const TempFolder& folder) {
   return error_of(
       [&] { bind_inventory(load_spec(folder.path()), *CheckpointReader::open(folder.path())); });
@@ -236,6 +264,39 @@ TEST(BindInventory, NamesAShapeThatTheConfigContradicts) {
   EXPECT_THAT(bind_error(folder).message(),
               HasSubstr("model.safetensors: model.layers.0.mlp.gate_proj.weight is [160, 64], "
                         "but config.json makes it [144, 64]"));
+}
+
+TEST(BindInventory, RefusesSizesOfOneThatNoReleaseStores) {
+  struct Case {
+    const char* golden;
+    const char* tensor;
+    Json shape;
+  };
+  const Case refused[] = {
+      {"llama", "model.norm.weight", {64, 1, 1, 1}},
+      {"llama", "model.norm.weight", {1, 64}},
+      {"qwen2-moe", "model.layers.1.mlp.shared_expert_gate.weight", {64, 1}},
+      {"qwen2-moe", "model.layers.1.mlp.shared_expert_gate.weight", {64}},
+      {"qwen3-next", "model.layers.0.linear_attn.conv1d.weight", {1, 160, 4}},
+      {"kimi-linear", "model.layers.0.self_attn.A_log", {4, 1}},
+  };
+  const Case accepted[] = {
+      {"qwen3-next", "model.layers.0.linear_attn.conv1d.weight", {160, 1, 4}},
+      {"qwen3-next", "model.layers.0.linear_attn.conv1d.weight", {160, 4}},
+      {"kimi-linear", "model.layers.0.self_attn.A_log", {1, 1, 4, 1}},
+      {"kimi-linear", "model.layers.0.self_attn.A_log", {4}},
+      {"ernie4-5-moe", "model.layers.1.mlp.moe_statics.e_score_correction_bias", {1, 10}},
+  };
+  const TempFolder folder;
+  for (const Case& each : refused) {
+    copy_reshaped(folder, each.golden, each.tensor, each.shape);
+    EXPECT_EQ(bind_error(folder).field(), each.tensor) << each.shape;
+  }
+  for (const Case& each : accepted) {
+    copy_reshaped(folder, each.golden, each.tensor, each.shape);
+    const auto checkpoint = CheckpointReader::open(folder.path());
+    EXPECT_NO_THROW(bind_inventory(load_spec(folder.path()), *checkpoint)) << each.tensor;
+  }
 }
 
 TEST(BindInventory, NamesATensorThatTheModelDoesNotHave) {

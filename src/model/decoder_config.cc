@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace dure {
@@ -195,6 +196,20 @@ std::vector<std::optional<int64_t>> read_windows(ConfigReader& config, int64_t l
         config.fail("sliding_window", "missing, but layer_types asks for it");
     }
     if (windowed) windows[i] = window;
+  }
+  return windows;
+}
+
+std::vector<std::optional<int64_t>> read_upper_windows(ConfigReader& config, int64_t layers) {
+  const int64_t first = config.integer_or("max_window_layers", 28, {0, 1 << 20});
+  const auto windows = read_windows(config, layers, read_switched_window(config), first);
+  if (!config.has("layer_types") || !config.has("max_window_layers")) return windows;
+  const bool any = std::any_of(windows.begin(), windows.end(), [](const auto& w) { return w; });
+  for (int64_t i = 0; any && i < layers; ++i) {
+    if (windows[static_cast<size_t>(i)].has_value() != (i >= first)) {
+      config.fail("max_window_layers",
+                  fmt::format("{} contradicts layer_types at layer {}", first, i));
+    }
   }
   return windows;
 }

@@ -70,6 +70,10 @@ std::vector<int64_t> read_layer_integers(ConfigReader& config, std::string_view 
 std::vector<std::optional<int64_t>> read_windows(ConfigReader& config, int64_t layers,
                                                  std::optional<int64_t> window, int64_t first);
 
+// The windows of Qwen2 and Qwen3: use_sliding_window, sliding_window, and which layers see it, by
+// max_window_layers or layer_types.
+std::vector<std::optional<int64_t>> read_upper_windows(ConfigReader& config, int64_t layers);
+
 // As `layer_types` says; where it is absent, all but each `pattern`-th.
 std::vector<std::optional<int64_t>> read_window_pattern(ConfigReader& config, int64_t layers,
                                                         std::optional<int64_t> window,

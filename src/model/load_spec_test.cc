@@ -288,6 +288,19 @@ TEST(LoadSpec, SaysWhatIsMissing) {
   EXPECT_THAT(error_of([&] { load_spec(folder.path()); }).message(), HasSubstr("GGUF"));
 }
 
+TEST(LoadSpec, SaysThatALinkLeadsNowhere) {
+  const TempFolder folder;
+  const auto config = folder.path() / "config.json";
+  std::filesystem::create_symlink("config.json", config);
+  EXPECT_THAT(error_of([&] { load_spec(folder.path()); }).message(),
+              HasSubstr("a symbolic link that leads to no file: Too many levels"));
+  std::filesystem::remove(config);
+  std::filesystem::create_symlink("gone", config);
+  EXPECT_THAT(error_of([&] { load_spec(folder.path()); }).message(),
+              HasSubstr(config.string() + ": a symbolic link that leads to no file"));
+  EXPECT_THAT(error_of([&] { load_spec(config); }).message(), HasSubstr("symbolic link"));
+}
+
 TEST(LoadSpec, PointsFromAHubCacheFolderToItsSnapshot) {
   const TempFolder folder;
   const auto cache = folder.path() / "models--owner--name";

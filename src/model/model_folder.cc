@@ -44,6 +44,15 @@ bool has_file_ending(const fs::path& folder, std::string_view ending) {
   return false;
 }
 
+// A symbolic link that leads nowhere is there, though what it should lead to is not.
+void throw_if_unreachable(const fs::path& file, const std::error_code& why) {
+  std::error_code status;
+  if (fs::symlink_status(file, status).type() != fs::file_type::symlink) return;
+  throw_bad_input(fmt::format("{}: a symbolic link that leads to no file{}", file.string(),
+                              why ? ": " + why.message() : std::string()),
+                  "was only a part of a hub cache copied? Put the file itself there");
+}
+
 [[noreturn]] void throw_no_config(const fs::path& folder) {
   std::error_code status;
   if (fs::is_directory(folder / "snapshots", status)) {
@@ -71,11 +80,14 @@ bool has_file_ending(const fs::path& folder, std::string_view ending) {
 fs::path config_file_of(const fs::path& model) {
   std::error_code status;
   if (!fs::exists(model, status)) {
+    throw_if_unreachable(model, status);
     throw_bad_input(fmt::format("{}: no such file or folder", model.string()), expected);
   }
   if (fs::is_directory(model, status)) {
-    if (!fs::exists(model / "config.json", status)) throw_no_config(model);
-    return model / "config.json";
+    const fs::path config = model / "config.json";
+    if (fs::exists(config, status)) return config;
+    throw_if_unreachable(config, status);
+    throw_no_config(model);
   }
   if (model.extension() == ".json") return model;
   if (model.extension() == ".gguf") {

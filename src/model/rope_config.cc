@@ -67,9 +67,7 @@ class RopeReader {
 
   void read_yarn() {
     rope_.kind = RopeKind::yarn;
-    rope_.original_context =
-        object_.integer_or("original_max_position_embeddings",
-                           defaults_.original_context.value_or(context_), context_range);
+    rope_.original_context = original_context();
     rope_.factor =
         object_.optional_number("factor", 1.0, most_factor).value_or(std::max(stretched(), 1.0));
     rope_.beta_fast = object_.optional_number("beta_fast", 1e-6, most_factor).value_or(32.0);
@@ -92,9 +90,7 @@ class RopeReader {
 
   void read_longrope() {
     rope_.kind = RopeKind::longrope;
-    rope_.original_context =
-        object_.integer_or("original_max_position_embeddings",
-                           defaults_.original_context.value_or(context_), context_range);
+    rope_.original_context = original_context();
     rope_.short_factors = factors("short_factor");
     rope_.long_factors = factors("long_factor");
     const double stated =
@@ -124,6 +120,16 @@ class RopeReader {
     rope_.kind = RopeKind::plain;
     const auto dims = static_cast<double>(rope_.dims);
     if (rope_.dims > 2) rope_.theta *= std::pow(alpha, dims / (dims - 2.0));
+  }
+
+  int64_t original_context() {
+    constexpr const char* key = "original_max_position_embeddings";
+    const int64_t outside = defaults_.original_context.value_or(context_);
+    const int64_t inside = object_.integer_or(key, outside, context_range);
+    if (defaults_.original_stated && inside != outside) {
+      object_.fail(key, fmt::format("{} contradicts {} outside", inside, outside));
+    }
+    return inside;
   }
 
   std::vector<double> factors(std::string_view key) {

@@ -15,7 +15,8 @@ struct RopeDefaults {
   std::optional<double> partial = std::nullopt;
   // original_max_position_embeddings, where it stands outside the rotary settings.
   std::optional<int64_t> original_context = std::nullopt;
-  bool alpha = false;  // whether the kind `dynamic` has one, which enlarges theta
+  bool original_stated = false;  // whether the file states it there
+  bool alpha = false;            // whether the kind `dynamic` has one, which enlarges theta
 };
 
 // Reads `rope_parameters`, or `rope_theta` with `rope_scaling` (whose kind is `rope_type` or, in

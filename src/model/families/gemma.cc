@@ -113,6 +113,18 @@ int64_t read_pattern(ConfigReader& config) {
   return older;
 }
 
+// layer_types, which decide, may stand beside a pattern.
+void check_pattern(const ConfigReader& config, const std::vector<std::optional<int64_t>>& windows,
+                   int64_t pattern) {
+  for (const char* key : {"sliding_window_pattern", "_sliding_window_pattern"}) {
+    for (size_t i = 0; config.has(key) && i < windows.size(); ++i) {
+      if (windows[i].has_value() != (static_cast<int64_t>(i + 1) % pattern != 0)) {
+        config.fail(key, fmt::format("{} contradicts layer_types at layer {}", pattern, i));
+      }
+    }
+  }
+}
+
 // The text parts of released checkpoints with images leave most sizes to these.
 void read_gemma3(ConfigReader& config, ModelSpec& spec) {
   const DecoderDefaults defaults{.head_dim = 256,
@@ -133,7 +145,9 @@ void read_gemma3(ConfigReader& config, ModelSpec& spec) {
   const int64_t window = read_window_or(config, 4096);
   const int64_t pattern = read_pattern(config);
   const Ropes ropes = read_ropes(config, attention.head_dim, spec.context);
-  for (const auto& each : read_window_pattern(config, layers, window, pattern)) {
+  const auto windows = read_window_pattern(config, layers, window, pattern);
+  check_pattern(config, windows, pattern);
+  for (const auto& each : windows) {
     attention.window = each;
     attention.rope = each ? ropes.windowed : ropes.full;
     spec.layers.push_back({attention, ffn});

@@ -15,6 +15,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   RopeDefaults rope{.partial = 1.0};
   rope.original_context =
       config.integer_or("original_max_position_embeddings", 4096, {1, int64_t{1} << 30});
+  rope.original_stated = config.has("original_max_position_embeddings");
   attention.rope = read_rope(config, attention.head_dim, spec.context, rope);
   attention.window = read_window(config);
 

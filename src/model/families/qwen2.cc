@@ -14,8 +14,7 @@ void read(ConfigReader& config, ModelSpec& spec) {
   GqaSpec attention = read_attention(config, spec, defaults);
   attention.qkv_bias = true;
   config.ignore("attention_bias");
-  const int64_t first_windowed = config.integer_or("max_window_layers", 28, {0, 1 << 20});
-  const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
+  const auto windows = read_upper_windows(config, layers);
 
   const DenseFfn ffn = read_dense(config);
   config.only_flag("mlp_bias", false);

@@ -14,8 +14,7 @@ void read_with(ConfigReader& config, ModelSpec& spec, std::optional<double> thet
   attention.qkv_bias = config.boolean_or("attention_bias", false);
   attention.o_bias = attention.qkv_bias;
   attention.qk_norm = QkNorm::per_head;
-  const int64_t first_windowed = config.integer_or("max_window_layers", 28, {0, 1 << 20});
-  const auto windows = read_windows(config, layers, read_switched_window(config), first_windowed);
+  const auto windows = read_upper_windows(config, layers);
 
   const DenseFfn ffn = read_dense(config);
   config.only_flag("mlp_bias", false);

@@ -21,8 +21,13 @@ std::vector<bool> reusing_layers(ConfigReader& config, int64_t layers) {
       config.fail("indexer_types", fmt::format("\"{:.60}\" is not supported", types[at]),
                   "supported: full, shared");
     }
-    reusing[at] =
-        types.empty() ? std::max<int64_t>(i - offset + 1, 0) % step != 0 : types[at] == "shared";
+    reusing[at] = std::max<int64_t>(i - offset + 1, 0) % step != 0;
+    if (types.empty()) continue;
+    const bool shared = types[at] == "shared";
+    if (config.has("index_topk_freq") && shared != reusing[at]) {
+      config.fail("indexer_types", fmt::format("contradicts index_topk_freq at layer {}", i));
+    }
+    reusing[at] = shared;
   }
   if (reusing[0]) config.fail("indexer_types", "the first layer has no choice to reuse");
   return reusing;
