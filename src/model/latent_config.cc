@@ -56,7 +56,7 @@ MlaSpec read_latent_attention(ConfigReader& config, const ModelSpec& spec,
   return mla;
 }
 
-IndexerSpec read_indexer(ConfigReader& config, const MlaSpec& mla) {
+IndexerSpec read_indexer(ConfigReader& config, const MlaSpec& mla, bool interleaved) {
   IndexerSpec indexer;
   if (!mla.q_rank) config.fail("q_lora_rank", "missing: the indexer reads compressed queries");
   indexer.heads = read_head_count(config, "index_n_heads");
@@ -67,7 +67,7 @@ IndexerSpec read_indexer(ConfigReader& config, const MlaSpec& mla) {
                                               indexer.head_dim, mla.rope_dim));
   }
   indexer.rope = mla.rope;
-  indexer.rope.interleaved = config.boolean_or("indexer_rope_interleave", false);
+  indexer.rope.interleaved = config.boolean_or("indexer_rope_interleave", interleaved);
   return indexer;
 }
 

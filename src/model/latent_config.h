@@ -13,7 +13,8 @@ namespace dure {
 MlaSpec read_latent_attention(ConfigReader& config, const ModelSpec& spec,
                               std::optional<int64_t> q_rank, int64_t layers);
 
-// index_n_heads, index_head_dim, index_topk: the indexer of layers that have one.
-IndexerSpec read_indexer(ConfigReader& config, const MlaSpec& mla);
+// index_n_heads, index_head_dim, index_topk, indexer_rope_interleave (absent: `interleaved`): the
+// indexer of layers that have one.
+IndexerSpec read_indexer(ConfigReader& config, const MlaSpec& mla, bool interleaved);
 
 }  // namespace dure

@@ -63,8 +63,9 @@ Kinds read_kinds(ConfigReader& config, const ModelSpec& spec) {
 void read(ConfigReader& config, ModelSpec& spec) {
   config.spelled("rms_norm_eps", "layernorm_epsilon");
   // Implementations differ in what they assume of these.
-  for (const char* key : {"rms_norm_eps", "rope_theta", "partial_rotary_factor",
-                          "attention_value_scale", "swa_rope_theta"}) {
+  for (const char* key :
+       {"rms_norm_eps", "rope_theta", "partial_rotary_factor", "attention_value_scale",
+        "swa_rope_theta", "add_swa_attention_sink_bias"}) {
     config.require(key);
   }
   read_sizes(config, spec, {});

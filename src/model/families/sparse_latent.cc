@@ -47,8 +47,10 @@ void check_layer_types(ConfigReader& config, const ModelSpec& spec) {
   }
 }
 
-void add_indexers(ConfigReader& config, ModelSpec& spec, const std::vector<bool>& reusing) {
-  const IndexerSpec indexer = read_indexer(config, std::get<MlaSpec>(spec.layers[0].attention));
+void add_indexers(ConfigReader& config, ModelSpec& spec, const std::vector<bool>& reusing,
+                  bool interleaved) {
+  const IndexerSpec indexer =
+      read_indexer(config, std::get<MlaSpec>(spec.layers[0].attention), interleaved);
   for (size_t i = 0; i < spec.layers.size(); ++i) {
     auto& mla = std::get<MlaSpec>(spec.layers[i].attention);
     mla.indexer = indexer;
@@ -58,7 +60,7 @@ void add_indexers(ConfigReader& config, ModelSpec& spec, const std::vector<bool>
 
 void read_deepseek_v32(ConfigReader& config, ModelSpec& spec) {
   read_deepseek(config, spec, {});
-  add_indexers(config, spec, std::vector<bool>(spec.layers.size()));
+  add_indexers(config, spec, std::vector<bool>(spec.layers.size()), false);
 }
 
 void read_glm(ConfigReader& config, ModelSpec& spec) {
@@ -75,7 +77,7 @@ void read_glm(ConfigReader& config, ModelSpec& spec) {
     config.only_integer("num_experts", moe->experts);
   }
   config.ignore("index_share_for_mtp_iteration");  // drafting layers are not run
-  add_indexers(config, spec, reusing_layers(config, layers));
+  add_indexers(config, spec, reusing_layers(config, layers), true);
 }
 
 }  // namespace
