@@ -78,6 +78,46 @@ TEST(Memory, TheFastCountIsTheLoadersListToTheByte) {
   }
 }
 
+std::vector<Weight> with_type_of_one_expert(std::vector<Weight> weights, int layer, int expert,
+                                            DType type) {
+  for (Weight& weight : weights) {
+    if (weight.layer == layer && weight.expert == expert) weight.dtype = type;
+  }
+  return weights;
+}
+
+// The kernels read a layer's experts in one call.
+TEST(Memory, ExpertsOfALayerAreHeldInOneTypeOnEveryRank) {
+  const ModelSpec spec = spec_of("models/mixtral");
+  const int last = static_cast<int>(std::get<MoeFfn>(spec.layers[1].ffn).experts) - 1;
+  const std::vector<Weight> mixed = with_type_of_one_expert(inventory(spec), 1, last, DType::f32);
+  for (const Layout& layout : {Layout{1, 1, 1, 1}, Layout{2, 1, 1, 2}, Layout{2, 1, 2, 1}}) {
+    for (int rank = 0; rank < layout.world(); ++rank) {
+      const RankShare share = share_of(spec, layout, rank);
+      int experts = 0;
+      for (const Compute compute : {Compute::bf16, Compute::fp32}) {
+        for (const Resident& each : resident_weights(mixed, spec, layout, share, compute)) {
+          if (each.expert < 0) continue;
+          const bool wide = each.layer == 1 && compute == Compute::fp32;
+          EXPECT_EQ(each.shape.dtype, wide ? DType::f32 : DType::bf16) << to_string(layout);
+          ++experts;
+        }
+      }
+      EXPECT_GT(experts, 0);
+    }
+  }
+}
+
+TEST(Memory, BothSixteenBitTypesMeetInTheOneThatHoldsThemExactly) {
+  const ModelSpec spec = spec_of("models/mixtral");
+  const std::vector<Weight> mixed = with_type_of_one_expert(inventory(spec), 0, 0, DType::f16);
+  for (const Resident& each :
+       resident_weights(mixed, spec, {}, share_of(spec, {}, 0), Compute::fp32)) {
+    if (each.expert < 0) continue;
+    EXPECT_EQ(each.shape.dtype, each.layer == 0 ? DType::f32 : DType::bf16);
+  }
+}
+
 TEST(Memory, OneRankHoldsTheWholeModel) {
   const ModelSpec spec = spec_of("configs/released/Qwen--Qwen3-8B.json");
   const MemoryModel model(spec);

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "base/error.h"
 
@@ -152,20 +153,33 @@ bool decides(Slot slot) {
          slot == Slot::index_k || slot == Slot::index_weights;
 }
 
-void finish(Resident& resident, const ModelSpec& spec, const Layout& layout, const RankShare& share,
-            Compute compute) {
+// The type that holds exactly what all weights of each product are stored in: the matrices that are
+// stacked, and those of a layer's experts or heads, which the kernels read in one call. It is taken
+// over all of them, on whatever rank they lie, so that no layout changes a kernel.
+class StoredTypes {
+ public:
+  explicit StoredTypes(const std::vector<Weight>& weights) {
+    for (const Weight& weight : weights) {
+      const auto [at, fresh] = types_.try_emplace({weight.layer, slot_of(weight)}, weight.dtype);
+      if (!fresh && at->second != weight.dtype) at->second = DType::f32;
+    }
+  }
+  DType of(const Weight& weight) const { return types_.at({weight.layer, slot_of(weight)}); }
+
+ private:
+  std::map<std::pair<int, Slot>, DType> types_;
+};
+
+void finish(Resident& resident, const StoredTypes& types, const ModelSpec& spec,
+            const Layout& layout, const RankShare& share, Compute compute) {
   if (resident.form != Form::packed) {
     resident.dtype = resident.form == Form::table ? resident.pieces[0].weight->dtype : DType::f32;
     return;
   }
   PackedShape& shape = resident.shape;
   const ResidentPiece& first = resident.pieces[0];
-  // Pieces of one matrix that are stored in different types meet in the widest.
-  DType stored = first.weight->dtype;
-  for (const ResidentPiece& piece : resident.pieces) {
-    shape.n += piece.slice.outputs.size();
-    if (piece.weight->dtype != stored) stored = DType::f32;
-  }
+  for (const ResidentPiece& piece : resident.pieces) shape.n += piece.slice.outputs.size();
+  const DType stored = types.of(*first.weight);
   shape.dtype = decides(resident.slot) ? stored : resident_dtype(stored, compute);
   shape.order = is_gate(first.weight->part) ? PanelOrder::gate_up : PanelOrder::plain;
   shape.segments = segments_of(first, spec, layout, share);
@@ -190,6 +204,7 @@ int64_t Resident::payload() const {
 std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const ModelSpec& spec,
                                        const Layout& layout, const RankShare& share,
                                        Compute compute) {
+  const StoredTypes types(weights);
   std::vector<Resident> residents;
   // (layer, slot, expert, head), and the part where a slot is of any
   std::map<std::tuple<int, Slot, int, int, Part>, size_t> index;
@@ -226,7 +241,7 @@ std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const
                      [](const ResidentPiece& a, const ResidentPiece& b) {
                        return &rule_of(a.weight->part) < &rule_of(b.weight->part);
                      });
-    finish(resident, spec, layout, share, compute);
+    finish(resident, types, spec, layout, share, compute);
   }
   return residents;
 }
