@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -70,16 +71,29 @@ struct ChildPlan {  // everything the child needs, made before the fork
   _exit(127);
 }
 
-// State and session of a process as /proc tells them; false if it is gone.
-bool read_stat(const std::filesystem::path& folder, char* state, pid_t* session) {
+struct ProcessStat {
+  char state = 0;
+  pid_t session = 0;
+  int status = 0;  // wait status, once ended
+  bool ended() const { return state == 'Z' || state == 'X'; }
+};
+
+// As /proc/<pid>/stat tells it (proc(5)); nothing if the process is gone.
+std::optional<ProcessStat> read_stat(const std::filesystem::path& folder) {
   std::ifstream file(folder / "stat");
   std::string text;
-  if (!std::getline(file, text)) return false;
+  if (!std::getline(file, text)) return std::nullopt;
   const size_t at = text.rfind(')');  // the name before it may hold anything
-  if (at == std::string::npos) return false;
+  if (at == std::string::npos) return std::nullopt;
+  ProcessStat stat;
   int parent = 0;
   int group = 0;
-  return std::sscanf(text.c_str() + at + 1, " %c %d %d %d", state, &parent, &group, session) == 4;
+  if (std::sscanf(text.c_str() + at + 1, " %c %d %d %d", &stat.state, &parent, &group,
+                  &stat.session) != 4) {
+    return std::nullopt;
+  }
+  stat.status = std::atoi(text.c_str() + text.rfind(' ') + 1);  // the last field
+  return stat;
 }
 
 }  // namespace
@@ -146,10 +160,24 @@ std::vector<pid_t> living_in_session(pid_t leader) {
   for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end;
        it.increment(error)) {
     const pid_t pid = std::atoi(it->path().filename().c_str());
-    char state = 0;
-    pid_t session = 0;
-    if (pid <= 0 || !read_stat(it->path(), &state, &session)) continue;
-    if (session == leader && state != 'Z' && state != 'X') result.push_back(pid);
+    if (pid <= 0) continue;
+    const std::optional<ProcessStat> stat = read_stat(it->path());
+    if (stat && stat->session == leader && !stat->ended()) result.push_back(pid);
+  }
+  return result;
+}
+
+std::vector<ChildState> children_of(pid_t parent) {
+  std::vector<ChildState> result;
+  std::error_code error;
+  const std::filesystem::path proc = "/proc";
+  for (std::filesystem::directory_iterator it(proc / std::to_string(parent) / "task", error), end;
+       !error && it != end; it.increment(error)) {
+    std::ifstream file(it->path() / "children");
+    for (pid_t pid = 0; file >> pid;) {
+      const std::optional<ProcessStat> stat = read_stat(proc / std::to_string(pid));
+      if (stat) result.push_back({pid, stat->ended(), stat->status});
+    }
   }
   return result;
 }

@@ -31,8 +31,18 @@ Descriptor watch_child(pid_t child);
 // child not yet waited for, so that the number is no one else's.
 std::vector<pid_t> living_in_session(pid_t leader);
 
-// Kills them all and returns when none is left, or false after five seconds (a process can hang in
-// the kernel).
+struct ChildState {
+  pid_t pid = -1;
+  bool ended = false;  // and not yet waited for
+  int status = 0;      // wait status, once ended
+};
+
+// The children of a process in the order they were started, as far as the kernel tells; those that
+// it has waited for are not among them.
+std::vector<ChildState> children_of(pid_t parent);
+
+// Kills all of a session and returns when none is left, or false after five seconds (a process can
+// hang in the kernel).
 bool kill_session(pid_t leader);
 
 // Waits for the ended child; its wait status.

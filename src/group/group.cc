@@ -141,13 +141,20 @@ class RunningGroup final : public Group {
     if (watched[1].revents != 0) processes_->read_output();
     if (watched[3].revents != 0) talk();
     if (watched[2].revents != 0) return false;
-    return take_notes() && in_time();
+    return take_notes() && in_time() && !lost_while_starting();
   }
 
   int wait_ms() const {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(next_limit() - Clock::now()).count();
+    const Clock::time_point next = ready_ ? next_limit() : std::min(next_limit(), next_look_);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
     return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
+  }
+
+  // A rank that mpirun has missed the end of.
+  bool lost_while_starting() {
+    if (ready_ || Clock::now() < next_look_) return false;
+    next_look_ = Clock::now() + StartWatch::interval;
+    return processes_->has_lost_a_rank();
   }
 
   Clock::time_point next_limit() const {
@@ -260,6 +267,7 @@ class RunningGroup final : public Group {
   bool stopped_early_ = false;  // while loading: there is nothing to finish
   bool said_goodbye_ = false;   // rank 0 closed the socket between messages
   const Clock::time_point started_ = Clock::now();
+  Clock::time_point next_look_ = started_ + StartWatch::interval;
   Clock::time_point last_word_ = started_;
   std::optional<Clock::time_point> end_by_;
 };

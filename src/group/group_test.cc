@@ -224,6 +224,45 @@ TEST_F(GroupTest, AKillWhileLoadingEndsTheGroup) {
   EXPECT_FALSE(watched.left_at_failure);
 }
 
+// An mpirun of ours that starts three programs, of which the second is killed at once, and never
+// waits for any of them: what Open MPI's can come to when a rank is killed while it starts the
+// next.
+TEST_F(GroupTest, ARankThatMpirunLetsLieIsNoticedAndNamed) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("mpirun-of-{}", getpid());
+  fs::create_directory(folder);
+  std::ofstream(folder / "mpirun") << "#!/bin/sh\n"
+                                      "sleep 600 &\n"
+                                      "sh -c 'kill -9 $$' &\n"
+                                      "sleep 600 &\n"
+                                      "exec sleep 600\n";
+  fs::permissions(folder / "mpirun", fs::perms::owner_all);
+  const std::string path = getenv("PATH");
+  setenv("PATH", fmt::format("{}:{}", folder.string(), path).c_str(), 1);
+  {
+    Watched watched(options_for("ok"));
+    EXPECT_TRUE(watched.wait_failed(std::chrono::seconds(60)));
+    if (watched.failed) {
+      EXPECT_THAT(watched.failed->message, HasSubstr("rank 1 (pid "));
+      EXPECT_THAT(watched.failed->message, HasSubstr("was killed by signal 9"));
+      EXPECT_THAT(watched.failed->hint, HasSubstr("memory"));
+      EXPECT_EQ(watched.failed->rank, 1);
+    }
+  }
+  setenv("PATH", path.c_str(), 1);
+  fs::remove_all(folder);
+}
+
+TEST_F(GroupTest, ARankAskedToEndByASignalComesWithAHint) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Watched watched(options_for("ok"));
+    ASSERT_TRUE(watched.wait_ready());
+    kill(watched.pid_of(1), signal);
+    ASSERT_TRUE(watched.wait_failed());
+    EXPECT_THAT(watched.failed->message, HasSubstr(fmt::format("killed by signal {}", signal)));
+    EXPECT_THAT(watched.failed->hint, HasSubstr("signal `dure` itself"));
+  }
+}
+
 TEST_F(GroupTest, StoppingWhileLoadingEndsAtOnceAndIsNoFailure) {
   Watched watched(options_for("loads-for-ever"));
   ASSERT_TRUE(watched.wait([&] { return watched.progress > 0; }, std::chrono::seconds(60)));

@@ -45,6 +45,20 @@ std::string rank_name(int rank, const std::optional<GroupReady>& ready) {
   return fmt::format("rank {}", rank);
 }
 
+std::string hint_of(int signal) {
+  switch (signal) {
+    case SIGKILL:
+      return "if nobody did, the machine ran out of memory: see dmesg";
+    case SIGTERM:
+    case SIGINT:
+    case SIGHUP:
+      return "somebody asked it to end, or a job manager or the machine that shuts down; to end a "
+             "group, signal `dure` itself";
+    default:
+      return "a fault of dure-rank: please report it with the command and what the rank said";
+  }
+}
+
 std::string by_signal(int signal) {
   const char* name = strsignal(signal);
   return fmt::format("was killed by signal {} ({})", signal, name != nullptr ? name : "unknown");
@@ -72,6 +86,7 @@ RankProcesses::RankProcesses(const GroupOptions& options)
   fcntl(output_read_.get(), F_SETFL, O_NONBLOCK);
   spawning.output = output_write.get();
   mpirun_ = spawn(spawning);
+  if (all_here_) start_watch_.emplace(mpirun_, options.start.layout.world());
   try {
     ended_ = watch_child(mpirun_);
   } catch (const Error&) {
@@ -100,6 +115,11 @@ void RankProcesses::read_output() {
   }
 }
 
+bool RankProcesses::has_lost_a_rank() {
+  if (!lost_ && start_watch_) lost_ = start_watch_->look(StartWatch::Clock::now());
+  return lost_.has_value();
+}
+
 void RankProcesses::end() {
   if (mpirun_ < 0) return;
   if (!all_here_) {
@@ -125,13 +145,23 @@ GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) 
     const std::string name = rank_name(death->rank, ready);
     if (death->signal != 0) {
       failed.message = fmt::format("{} {}{}", name, by_signal(death->signal), said);
-      if (death->signal == SIGKILL) {
-        failed.hint = "if nobody did, the machine ran out of memory: see dmesg";
-      }
+      failed.hint = hint_of(death->signal);
     } else {
       failed.message =
           fmt::format("{} ended with status {}{}", name, death->status.value_or(0), said);
     }
+    return failed;
+  }
+  if (lost_) {
+    failed.rank = lost_->rank;
+    const std::string name = lost_->rank < 0 ? "a rank" : rank_name(lost_->rank, std::nullopt);
+    const bool killed = WIFSIGNALED(lost_->status);
+    failed.message = fmt::format(
+        "{} (pid {}) {} while the ranks started, which mpirun did not notice{}", name, lost_->pid,
+        killed ? by_signal(WTERMSIG(lost_->status))
+               : fmt::format("ended with status {}", WEXITSTATUS(lost_->status)),
+        said);
+    if (killed) failed.hint = hint_of(WTERMSIG(lost_->status));
     return failed;
   }
   failed.hint = all_here_

@@ -9,6 +9,7 @@
 #include "group/group.h"
 #include "group/private_folder.h"
 #include "group/rank_output.h"
+#include "group/start_watch.h"
 
 namespace dure {
 
@@ -23,6 +24,9 @@ class RankProcesses {
   int ended() const { return ended_.get(); }                 // readable: mpirun has ended
 
   void read_output();
+  // While the ranks start, every StartWatch::interval: whether mpirun has missed the end of one,
+  // which how_it_ended then tells.
+  bool has_lost_a_rank();
   std::string last_words() const { return lines_.last_words(); }
   // Ends all of them, now. After it, how_it_ended tells.
   void end();
@@ -39,6 +43,8 @@ class RankProcesses {
   RankOutput lines_;
   pid_t mpirun_ = -1;
   Descriptor ended_;
+  std::optional<StartWatch> start_watch_;  // where all ranks are children of this mpirun
+  std::optional<LostRank> lost_;
   std::optional<int> status_;  // wait status of mpirun
 };
 
