@@ -100,11 +100,14 @@ TEST_P(StateLayouts, GiveTheSameBitsInAnyChunksAndBatches) {
                                               {{.pp = 2}, 5, 13},
                                               {{.dp = 2}, 3, 5},
                                               {{.tp = 4, .ep = 4}, 4, 3},
+                                              {{.tp = 8, .ep = 2}, 3, 5},  // more than heads
                                               {{.tp = 2, .dp = 2, .ep = 2}, 3, 16}}) {
     variant.compute = Compute::fp32;
     EXPECT_EQ(run(GetParam(), variant).logits_hash, alone.logits_hash) << name_of(variant);
   }
-  EXPECT_TRUE(run(GetParam(), {{.tp = 3}, 3, 7, Compute::fp32}).passed);
+  for (const int tp : {3, 5, 7}) {
+    EXPECT_TRUE(run(GetParam(), {{.tp = tp}, 3, 7, Compute::fp32}).passed) << "tp " << tp;
+  }
 }
 
 // Two value heads to each key head, three to each key head, decays of each channel, Mamba-2 in

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/error.h"
 
@@ -36,8 +37,13 @@ bool holds_expert(const Weight& weight, const ModelSpec& spec, const Layout& lay
   return weight.expert >= experts.begin && weight.expert < experts.end;
 }
 
-// The most ways in which one layer's matrices can be cut over tensor-parallel ranks.
-int64_t widest_cut(const LayerSpec& layer) {
+// The most ways in which one layer's matrices can be cut over tensor-parallel ranks; nothing for a
+// layer that has none.
+std::optional<int64_t> widest_cut(const LayerSpec& layer) {
+  if (std::holds_alternative<std::monostate>(layer.attention) &&
+      std::holds_alternative<std::monostate>(layer.ffn)) {
+    return std::nullopt;
+  }
   int64_t widest = query_heads(layer.attention);
   if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
     return std::max(widest, dense->intermediate);
@@ -46,6 +52,78 @@ int64_t widest_cut(const LayerSpec& layer) {
   if (moe == nullptr) return widest;
   if (moe->shared) widest = std::max(widest, moe->shared->intermediate);
   return std::max(widest, moe->experts * moe->intermediate);
+}
+
+// Why ranks of a layout would have nothing to do.
+struct Misfit {
+  std::string message;
+  const char* flag;
+};
+
+int64_t layer_count(const ModelSpec& spec) {
+  return static_cast<int64_t>(spec.layers.size());
+}
+
+std::optional<Misfit> misfit_of_pp(const ModelSpec& spec, const Layout& layout) {
+  if (layout.pp <= layer_count(spec)) return std::nullopt;
+  return Misfit{fmt::format("--pp {}: {} stages for {} layers would leave ranks without a layer",
+                            layout.pp, layout.pp, layer_count(spec)),
+                "pp"};
+}
+
+// A rank may hold nothing of some layers (a recurrent one without feed-forward part has few heads),
+// but not of all that its stage has.
+std::optional<Misfit> misfit_of_tp(const ModelSpec& spec, const Layout& layout) {
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    const Range layers = cut_front_heavy(layer_count(spec), layout.pp, stage);
+    std::optional<int64_t> widest;
+    for (int64_t i = layers.begin; i < layers.end; ++i) {
+      widest = std::max(widest, widest_cut(spec.layers[static_cast<size_t>(i)]));
+    }
+    if (!widest || layout.tp <= *widest) continue;
+    const std::string of = layers.size() == 1
+                               ? fmt::format("layer {}", layers.begin)
+                               : fmt::format("layers {} to {}", layers.begin, layers.end - 1);
+    return Misfit{fmt::format("--tp {}: {} can be cut {} ways at most, so ranks would hold nothing",
+                              layout.tp, of, *widest),
+                  "tp"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Misfit> misfit_of_ep(const ModelSpec& spec, const Layout& layout) {
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    const auto* moe = std::get_if<MoeFfn>(&spec.layers[i].ffn);
+    if (moe == nullptr || layout.ep <= moe->experts) continue;
+    return Misfit{fmt::format("--ep {}: layer {} has {} experts, so ranks would hold none",
+                              layout.ep, i, moe->experts),
+                  "ep"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Misfit> misfit_of(const ModelSpec& spec, const Layout& layout) {
+  std::optional<Misfit> misfit = misfit_of_pp(spec, layout);
+  if (!misfit) misfit = misfit_of_ep(spec, layout);
+  if (!misfit) misfit = misfit_of_tp(spec, layout);
+  return misfit;
+}
+
+// The flags to change, to the largest sizes below that are accepted together: "--tp 8 --ep 4".
+std::string nearest_accepted(const ModelSpec& spec, const Layout& asked) {
+  Layout layout = asked;
+  const auto splits_ranks = [&] { return layout.stage_ranks() % layout.ep == 0; };
+  while (misfit_of_pp(spec, layout)) --layout.pp;
+  while (misfit_of_tp(spec, layout)) --layout.tp;
+  while (!splits_ranks() || misfit_of_ep(spec, layout)) --layout.ep;
+  std::string flags;
+  const auto name = [&](const char* flag, int was, int is) {
+    if (is != was) flags += fmt::format("{}{} {}", flags.empty() ? "" : " ", flag, is);
+  };
+  name("--tp", asked.tp, layout.tp);
+  name("--pp", asked.pp, layout.pp);
+  name("--ep", asked.ep, layout.ep);
+  return flags;
 }
 
 // Query heads in runs that share a kv head.
@@ -183,30 +261,8 @@ std::optional<WeightSlice> slice_of(const Weight& weight, const ModelSpec& spec,
 
 void check_layout_for(const ModelSpec& spec, const Layout& layout) {
   check_layout(layout);
-  const auto layers = static_cast<int64_t>(spec.layers.size());
-  if (layout.pp > layers) {
-    throw_bad_input(
-        fmt::format("--pp {}: {} stages for {} layers would leave ranks without a layer", layout.pp,
-                    layout.pp, layers),
-        fmt::format("use --pp {} or less", layers), "pp");
-  }
-  for (int64_t i = 0; i < layers; ++i) {
-    const LayerSpec& layer = spec.layers[static_cast<size_t>(i)];
-    const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
-    if (moe != nullptr && layout.ep > moe->experts) {
-      throw_bad_input(fmt::format("--ep {}: layer {} has {} experts, so ranks would hold none",
-                                  layout.ep, i, moe->experts),
-                      fmt::format("use --ep {} or less", moe->experts), "ep");
-    }
-    const bool empty = std::holds_alternative<std::monostate>(layer.attention) &&
-                       std::holds_alternative<std::monostate>(layer.ffn);
-    if (!empty && layout.tp > widest_cut(layer)) {
-      throw_bad_input(
-          fmt::format(
-              "--tp {}: layer {} can be cut {} ways at most, so ranks would hold none of it",
-              layout.tp, i, widest_cut(layer)),
-          fmt::format("use --tp {} or less", widest_cut(layer)), "tp");
-    }
+  if (const std::optional<Misfit> misfit = misfit_of(spec, layout)) {
+    throw_bad_input(misfit->message, "use " + nearest_accepted(spec, layout), misfit->flag);
   }
 }
 

@@ -56,7 +56,8 @@ Range experts_of(const MoeFfn& moe, const Layout& layout, int ep_index);
 std::optional<WeightSlice> slice_of(const Weight& weight, const ModelSpec& spec,
                                     const Layout& layout, const RankShare& share);
 
-// Throws bad_input if a rank of this layout would hold no layer, no expert, or no part of anything.
+// Throws bad_input if a rank of this layout would hold no layer, no expert, or no part of anything
+// in its stage; its hint names the nearest layout below that is accepted.
 void check_layout_for(const ModelSpec& spec, const Layout& layout);
 
 // Whether every sum of this layout is added in the order that one rank adds it: tp, and the ranks

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "cost/resident.h"
@@ -227,6 +228,49 @@ TEST(Shard, RefusesOnlyLayoutsThatLeaveARankWithNothing) {
   const ModelSpec dense = golden("llama");  // intermediate 160
   EXPECT_THAT(refusal(dense, {161, 1, 1, 1}), HasSubstr("tp: --tp 161"));
   EXPECT_EQ(refusal(dense, {160, 1, 1, 1}), "");
+}
+
+// The layout asked for, with the flags that the hint of its refusal names.
+Layout hinted(const ModelSpec& spec, Layout layout) {
+  try {
+    check_layout_for(spec, layout);
+    ADD_FAILURE() << to_string(layout) << " is accepted";
+  } catch (const Error& error) {
+    std::istringstream words(error.hint());
+    std::string flag;
+    EXPECT_TRUE(words >> flag && flag == "use") << error.hint();
+    for (int size = 0; words >> flag >> size;) {
+      (flag == "--tp" ? layout.tp : flag == "--pp" ? layout.pp : layout.ep) = size;
+    }
+  }
+  return layout;
+}
+
+TEST(Shard, HintsOfRefusalsNameLayoutsThatAreAccepted) {
+  for (const char* name : goldens) {
+    const ModelSpec spec = golden(name);
+    for (const int tp : {1, 2, 16, 161, 4096}) {
+      for (const int pp : {1, 2, 99}) {
+        for (const int dp : {1, 3, 16}) {
+          for (const int ep : {1, tp, dp * tp}) {
+            const Layout layout{tp, pp, dp, ep};
+            if (layout.world() > 65536 || ep > 4096 || refusal(spec, layout).empty()) continue;
+            EXPECT_EQ(refusal(spec, hinted(spec, layout)), "") << name << ' ' << to_string(layout);
+          }
+        }
+      }
+    }
+  }
+  const ModelSpec kimi = golden("kimi-linear");  // 10 experts
+  EXPECT_EQ(hinted(kimi, {16, 1, 1, 16}), (Layout{16, 1, 1, 8}));
+}
+
+TEST(Shard, RanksWithoutHeadsOfSomeLayersAreIdleThere) {
+  const ModelSpec spec = golden("nemotron-h");  // layers of four Mamba-2 heads, and nothing else
+  for (const int tp : {5, 7, 8, 16}) EXPECT_EQ(refusal(spec, {tp, 1, 1, 1}), "") << tp;
+  // A stage of such a layer alone.
+  const auto layers = static_cast<int>(spec.layers.size());
+  EXPECT_THAT(refusal(spec, {8, layers, 1, 1}), HasSubstr("can be cut 4 ways at most"));
 }
 
 TEST(Shard, SameBitsNeedWholeSubtreesOfTheSummationTree) {
