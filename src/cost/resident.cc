@@ -206,14 +206,17 @@ std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const
                                        Compute compute) {
   const StoredTypes types(weights);
   std::vector<Resident> residents;
-  // (layer, slot, expert, head), and the part where a slot is of any
-  std::map<std::tuple<int, Slot, int, int, Part>, size_t> index;
+  // (layer, slot, expert, head), and what else keeps weights of a slot apart: rows of a packed
+  // matrix are of one length, and what is only planned is not stacked at all
+  std::map<std::tuple<int, Slot, int, int, int64_t>, size_t> index;
   const auto add = [&](const Weight& weight, Slot slot, Form form, const WeightSlice& slice) {
     // Biases of all held experts are one vector.
     const int expert = form == Form::vector ? -1 : weight.expert;
-    const Part part = slot == Slot::planned_only ? weight.part : Part::embedding;
+    const int64_t apart = slot == Slot::planned_only ? &weight - weights.data()
+                          : form == Form::packed     ? weight.shape[1]
+                                                     : 0;
     const auto [at, fresh] =
-        index.try_emplace({weight.layer, slot, expert, weight.head, part}, residents.size());
+        index.try_emplace({weight.layer, slot, expert, weight.head, apart}, residents.size());
     if (fresh) {
       residents.emplace_back();
       residents.back().slot = slot;

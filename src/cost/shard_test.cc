@@ -285,6 +285,30 @@ TEST(Shard, SameBitsNeedWholeSubtreesOfTheSummationTree) {
   EXPECT_TRUE(keeps_the_same_bits(llama, {2, 1, 3, 1}));  // no experts to cut
 }
 
+// Also where a plan stacks what another model reads from one input: DeepSeek-V4's queries come from
+// compressed ones, its keys do not, and its compressors have parts of several types.
+TEST(Shard, RowsOfAPackedMatrixHaveOneLengthAndPlannedPartsTheirOwnBytes) {
+  const auto configs = std::filesystem::path(DURE_SOURCE_DIR) / "testdata/configs/families";
+  for (const char* name : {"deepseek-v4.json", "kimi-linear.json", "gemma4-moe-text.json"}) {
+    const ModelSpec spec = load_spec(configs / name);
+    const std::vector<Weight> weights = inventory(spec);
+    for (const Layout& layout : {Layout{1, 1, 1, 1}, Layout{2, 1, 1, 2}, Layout{8, 1, 1, 1}}) {
+      const RankShare share = share_of(spec, layout, 0);
+      for (const Resident& each : resident_weights(weights, spec, layout, share, Compute::fp32)) {
+        EXPECT_GE(each.bytes(), each.payload()) << each.pieces[0].weight->name;
+        for (const ResidentPiece& piece : each.pieces) {
+          if (each.form == Form::packed) {
+            EXPECT_EQ(each.shape.k(), piece.slice.inputs.size()) << piece.weight->name;
+          } else if (each.slot == Slot::planned_only) {
+            EXPECT_EQ(each.payload(), piece.slice.elements() * bytes_of(piece.weight->dtype))
+                << piece.weight->name;
+          }
+        }
+      }
+    }
+  }
+}
+
 // The loader packs exactly the inputs that it reads, whatever the split.
 TEST(Shard, SegmentsOfAPackedMatrixAreItsSlice) {
   for (const char* name : goldens) {
