@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <fstream>
 #include <iterator>
@@ -250,6 +251,24 @@ TEST_F(GroupTest, ARankThatMpirunLetsLieIsNoticedAndNamed) {
   }
   setenv("PATH", path.c_str(), 1);
   fs::remove_all(folder);
+}
+
+// The same by Open MPI's own, kept from noticing.
+TEST_F(GroupTest, ARankKilledWhileMpirunHangsIsNoticedAndNamed) {
+  Watched watched(options_for("loads-for-ever"));
+  ASSERT_TRUE(watched.wait([&] { return watched.progress > 0; }, std::chrono::seconds(60)));
+  const auto mpiruns = processes_of(getpid(), "/mpirun");
+  ASSERT_EQ(mpiruns.size(), 1u);
+  kill(mpiruns[0], SIGSTOP);
+  const auto ranks = processes_of(getpid(), "fake_rank");
+  ASSERT_EQ(ranks.size(), 3u);
+  const pid_t last = *std::max_element(ranks.begin(), ranks.end());
+  kill(last, SIGKILL);
+  ASSERT_TRUE(watched.wait_failed(std::chrono::seconds(60)));
+  EXPECT_THAT(watched.failed->message,
+              HasSubstr(fmt::format("(pid {}) was killed by signal 9", last)));
+  EXPECT_GE(watched.failed->rank, 0);
+  EXPECT_FALSE(watched.left_at_failure);
 }
 
 TEST_F(GroupTest, ARankAskedToEndByASignalComesWithAHint) {
