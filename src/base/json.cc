@@ -166,10 +166,14 @@ Json parse_json(std::string_view text, std::string_view what, const JsonLimits& 
 
 Json read_json_file(const std::filesystem::path& path, size_t max_bytes, const JsonLimits& limits) {
   std::error_code status;
-  if (!std::filesystem::exists(path, status)) {
+  const auto type = std::filesystem::status(path, status).type();
+  if (type == std::filesystem::file_type::not_found) {
     throw_bad_input(fmt::format("{}: no such file", path.string()));
   }
-  if (!std::filesystem::is_regular_file(path, status)) {
+  if (status) {
+    throw_bad_input(fmt::format("{}: cannot be read: {}", path.string(), status.message()));
+  }
+  if (type != std::filesystem::file_type::regular) {
     throw_bad_input(fmt::format("{}: not a regular file", path.string()));
   }
   const auto size = std::filesystem::file_size(path, status);

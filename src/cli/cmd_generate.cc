@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file_entry.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/number_range.h"
@@ -168,7 +169,7 @@ int run(const Options& options) {
   check_run_flags(options.run);
   const ModelSpec spec = load_spec(options.run.model);
   std::shared_ptr<const Tokenizer> tokenizer;
-  if (options.prompt_ids.empty() || std::filesystem::exists(options.run.model / "tokenizer.json")) {
+  if (options.prompt_ids.empty() || is_there(options.run.model / "tokenizer.json")) {
     tokenizer = Tokenizer::load(options.run.model);
   }
   Generated result;

@@ -11,6 +11,7 @@
 
 #include "base/closest.h"
 #include "base/error.h"
+#include "base/file_entry.h"
 #include "model/config_reader.h"
 #include "model/families/family.h"
 #include "model/harmless_keys.h"
@@ -111,7 +112,7 @@ void read_quantization(ConfigReader& config, ModelSpec& spec) {
 
 // Generation settings may name further tokens that end a turn.
 void merge_generation_config(const std::filesystem::path& file, ModelSpec& spec) {
-  if (!std::filesystem::exists(file)) return;
+  if (!is_there(file)) return;
   const Json document = read_json_file(file, most_config_bytes);
   ConfigReader config(document, file.string());
   for (int64_t id : config.integer_or_list("eos_token_id", {0, INT32_MAX}, 64)) {
@@ -123,7 +124,7 @@ void merge_generation_config(const std::filesystem::path& file, ModelSpec& spec)
 
 // A quantization tool of NVIDIA's states what it did only in a file of its own.
 void merge_modelopt(const std::filesystem::path& file, ModelSpec& spec) {
-  if (!spec.quantization.empty() || !std::filesystem::exists(file)) return;
+  if (!spec.quantization.empty() || !is_there(file)) return;
   const Json document = read_json_file(file, most_config_bytes);
   ConfigReader config(document, file.string());
   std::optional<ConfigReader> quantization = config.object("quantization");
@@ -179,7 +180,8 @@ ModelSpec load_spec(const std::filesystem::path& model) {
   const std::filesystem::path file = config_file_of(model);
   const Json document = read_json_file(file, most_config_bytes, {.allow_infinity = true});
   ModelSpec spec = spec_from_config(document, file.string());
-  if (std::filesystem::is_directory(model)) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(model, ignored)) {
     merge_generation_config(model / "generation_config.json", spec);
     merge_modelopt(model / "hf_quant_config.json", spec);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/file_entry.h"
 #include "base/json.h"
 #include "server/fields.h"
 
@@ -12,8 +13,7 @@ namespace dure {
 SamplingDefaults read_sampling_defaults(const std::filesystem::path& folder) {
   SamplingDefaults defaults;
   const std::filesystem::path file = folder / "generation_config.json";
-  std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return defaults;
+  if (!is_there(file)) return defaults;
   const Json config = read_json_file(file, size_t{1} << 20);
   Fields fields(config, file.string());
   defaults.temperature = fields.number("temperature", 0.0, 100.0).value_or(1.0);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file_entry.h"
 #include "text/chat_template.h"
 
 namespace dure {
@@ -31,7 +32,7 @@ Json special_tokens_of(const fs::path& folder, const Json& config) {
   };
   if (config.is_object()) add(config);
   const fs::path map = folder / "special_tokens_map.json";
-  if (fs::exists(map)) {
+  if (is_there(map)) {
     const Json source = read_json_file(map);
     if (source.is_object()) add(source);
   }
@@ -41,8 +42,11 @@ Json special_tokens_of(const fs::path& folder, const Json& config) {
 std::string read_text(const fs::path& path) {
   constexpr size_t largest = size_t{4} << 20;
   // A pipe would be waited for.
-  if (!fs::is_regular_file(path)) {
-    throw_bad_input(fmt::format("{}: not a regular file", path.string()));
+  std::error_code status;
+  if (!fs::is_regular_file(path, status)) {
+    throw_bad_input(
+        fmt::format("{}: {}", path.string(),
+                    status ? "cannot be read: " + status.message() : "not a regular file"));
   }
   std::ifstream file(path, std::ios::binary);
   std::string text;
@@ -97,12 +101,12 @@ std::optional<Sources> from_config(const Json& config, const fs::path& path) {
 
 Sources find_sources(const fs::path& folder, const Json& config) {
   const fs::path own = folder / "chat_template.jinja";
-  if (fs::exists(own)) {
+  if (is_there(own)) {
     const fs::path tools = folder / "additional_chat_templates" / "tool_use.jinja";
-    return {read_text(own), fs::exists(tools) ? read_text(tools) : "", own.string()};
+    return {read_text(own), is_there(tools) ? read_text(tools) : "", own.string()};
   }
   const fs::path json = folder / "chat_template.json";
-  if (fs::exists(json)) {
+  if (is_there(json)) {
     if (auto sources = from_config(read_json_file(json), json)) return *std::move(sources);
   }
   if (auto sources = from_config(config, folder / "tokenizer_config.json")) {
@@ -116,7 +120,7 @@ Sources find_sources(const fs::path& folder, const Json& config) {
 
 std::shared_ptr<const ChatTemplate> ChatTemplate::load(const fs::path& folder) {
   const fs::path path = folder / "tokenizer_config.json";
-  const Json config = fs::exists(path) ? read_json_file(path) : Json::object();
+  const Json config = is_there(path) ? read_json_file(path) : Json::object();
   if (!config.is_object()) {
     throw_bad_input(fmt::format("{}: not a JSON object", path.string()),
                     "the file is damaged: download it again");

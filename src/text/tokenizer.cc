@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/file_entry.h"
 #include "text/tokenizer_impl.h"
 #include "text/utf8.h"
 
@@ -16,9 +17,10 @@ constexpr size_t max_file = size_t{512} << 20;  // bytes
 constexpr size_t max_text = size_t{1} << 30;    // bytes, also after normalisation
 
 std::string read_file(const std::filesystem::path& path) {
-  std::error_code ignored;
+  std::error_code status;
   // A pipe would be waited for, a device never ends.
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+  const bool plain = std::filesystem::is_regular_file(path, status);
+  if (!plain && !status && is_there(path))
     throw_bad_input(fmt::format("{}: not a regular file", path.string()),
                     "A checkpoint folder needs its tokenizer.json.");
   std::ifstream file(path, std::ios::binary | std::ios::ate);
