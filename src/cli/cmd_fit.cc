@@ -70,7 +70,8 @@ int fit_size(const Options& options, int64_t parameters) {
     const Json json = {{"model", options.model},
                        {"total_params", parameters},
                        {"gpu", gpu.name},
-                       {"gpu_bytes", gpu.nominal_bytes},
+                       {"gpu_bytes", gpu.usable_bytes},
+                       {"gpu_bytes_as_sold", gpu.nominal_bytes},
                        {"weight_bytes", bytes},
                        {"min_gpus", gpus},
                        {"assumptions", {{"weights", format.name}, {"weights_alone", true}}}};

@@ -133,7 +133,8 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--port", flags->port)->check(CLI::Range(0, 65535))->capture_default_str();
   app.add_option("--context", flags->context, "tokens of prompt and answer; default: the model's")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
-  app.add_option("--kv-memory", flags->kv_memory, "of all ranks' caches together: 4GiB");
+  app.add_option("--kv-memory", flags->kv_memory,
+                 "of all ranks' caches and recurrent states together: 4GiB");
   app.add_option("--max-batch-tokens", flags->max_batch_tokens, "of one step and dp group")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();

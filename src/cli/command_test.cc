@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/serve_setup.h"
 #include "model/testing.h"
 
 namespace dure {
@@ -198,6 +199,47 @@ TEST(Serve, RefusesIncompleteFoldersNamingWhatIsMissing) {
   EXPECT_THAT(hub.err, HasSubstr("hint: use " + (cache / "snapshots/0123abcd").string()));
 }
 
+TEST(Serve, RefusesFilesThatCannotBeReachedByName) {
+  for (const std::string file :
+       {"config.json", "generation_config.json", "hf_quant_config.json", "model.safetensors",
+        "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "chat_template.json"}) {
+    const TempFolder folder;
+    std::filesystem::copy(data("models/llama"), folder.path());
+    std::filesystem::remove(folder.path() / file);
+    std::filesystem::create_symlink(file, folder.path() / file);  // to itself
+    const Outcome outcome = dure({"serve", folder.path().string()});
+    expect_refused(outcome, file);
+    EXPECT_THAT(outcome.err, HasSubstr((folder.path() / file).string() + ": cannot be"));
+    if (file == "tokenizer.json") {
+      expect_refused(dure({"generate", folder.path().string(), "--prompt-ids", "1"}), file);
+    }
+  }
+}
+
+// What the sum of the ranks' caches may take holds for the states of sequences too.
+TEST(Serve, CountsRecurrentStatesWithinTheMemoryOfTheCache) {
+  const TempFolder folder;
+  std::filesystem::copy(data("models/qwen3-next"), folder.path());
+  std::filesystem::copy_file(data("models/llama/tokenizer.json"), folder.path() / "tokenizer.json");
+  const auto cache = [&](int sequences) {
+    ServeFlags flags;
+    flags.run.model = folder.path();
+    flags.run.layout.layout = {.tp = 2};
+    flags.kv_memory = "16MiB";
+    flags.max_sequences = sequences;
+    int64_t bytes = 0;
+    for (const RankMemory& rank : prepare(flags).memory) bytes += rank.kv;
+    return bytes;
+  };
+  for (const int sequences : {1, 64, 256}) {
+    EXPECT_LE(cache(sequences), 16 << 20) << sequences;
+    EXPECT_GT(cache(sequences), (16 << 20) - (64 << 10)) << sequences;
+  }
+  const Outcome outcome = dure({"serve", folder.path().string(), "--kv-memory", "64KiB"});
+  expect_refused(outcome, "less than the states");
+  EXPECT_THAT(outcome.err, HasSubstr("the states of 256 sequences take"));
+}
+
 TEST(Fit, CountsTheFloorOfASizeAlone) {
   const auto gpus = [](const char* size, const char* weights, const char* gpu) {
     const Outcome outcome = dure({"fit", size, "--weights", weights, "--gpu", gpu, "--json"});
@@ -241,6 +283,7 @@ TEST(Fit, PrintsEveryNumberOfARankAndWhatWasAssumed) {
       sum += rank[kind].get<int64_t>();
     }
     EXPECT_EQ(sum, static_cast<int64_t>(json["usable_bytes"].get<double>() * 0.9));
+    EXPECT_EQ(json["gpu_bytes"], json["usable_bytes"]);
   }
   for (const char* key : {"kv_dtype", "utilization", "overhead", "engine", "weights", "compute"}) {
     EXPECT_TRUE(json["assumptions"].contains(key)) << key;

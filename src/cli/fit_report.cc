@@ -185,7 +185,8 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
   Json json = {
       {"model", report.model},
       {"gpu", report.gpu.name},
-      {"gpu_bytes", report.gpu.nominal_bytes},
+      {"gpu_bytes", report.gpu.usable_bytes},
+      {"gpu_bytes_as_sold", report.gpu.nominal_bytes},
       {"usable_bytes", question.memory_bytes},
       {"min_gpus", report.min_gpus},
       {"weight_bytes", report.weight_bytes},

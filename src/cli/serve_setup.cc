@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/file_entry.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "cluster/machine_memory.h"
@@ -44,6 +45,15 @@ int64_t page_bytes(const ModelSpec& spec, const Layout& layout, const RunShape& 
   return std::max<int64_t>(bytes, 1);
 }
 
+// Of the recurrent states of so many sequences in each dp group, in all ranks.
+int64_t kept_bytes(const ModelSpec& spec, const Layout& layout, int64_t sequences) {
+  int64_t bytes = 0;
+  for (int rank = 0; rank < layout.world(); ++rank) {
+    bytes += sequences * state_bytes(spec, layout, share_of(spec, layout, rank));
+  }
+  return bytes;
+}
+
 std::vector<RankMemory> memory_of(const std::vector<Weight>& weights, const ModelSpec& spec,
                                   const Layout& layout, const RunShape& shape) {
   std::vector<RankMemory> memory;
@@ -62,11 +72,16 @@ int64_t chosen_pages(const ServeFlags& flags, const std::vector<Weight>& weights
   const Layout& layout = flags.run.layout.layout;
   const int64_t per_page = page_bytes(spec, layout, shape);
   if (!flags.kv_memory.empty()) {
-    const int64_t pages = parse_bytes(flags.kv_memory, "--kv-memory") / per_page;
+    const int64_t kept = kept_bytes(spec, layout, shape.states);
+    const int64_t pages = (parse_bytes(flags.kv_memory, "--kv-memory") - kept) / per_page;
     if (pages < 1) {
-      throw_bad_input(fmt::format("--kv-memory {}: one page of {} tokens takes {}", flags.kv_memory,
-                                  page_tokens, format_bytes(per_page)),
-                      "give more");
+      const std::string states = kept == 0
+                                     ? ""
+                                     : fmt::format("the states of {} sequences take {}, and ",
+                                                   shape.states * layout.dp, format_bytes(kept));
+      throw_bad_input(fmt::format("--kv-memory {}: {}one page of {} tokens takes {}",
+                                  flags.kv_memory, states, page_tokens, format_bytes(per_page)),
+                      kept == 0 ? "give more" : "give more, or lower --max-sequences", "kv-memory");
     }
     return pages;
   }
@@ -97,12 +112,11 @@ std::vector<std::string> read_api_keys(const std::filesystem::path& file) {
 }
 
 bool has_chat_template(const std::filesystem::path& folder) {
-  std::error_code ignored;
   for (const char* name : {"chat_template.jinja", "chat_template.json"}) {
-    if (std::filesystem::exists(folder / name, ignored)) return true;
+    if (is_there(folder / name)) return true;
   }
   const std::filesystem::path config = folder / "tokenizer_config.json";
-  if (!std::filesystem::exists(config, ignored)) return false;
+  if (!is_there(config)) return false;
   const Json json = read_json_file(config);
   if (!json.is_object()) return true;  // which ChatTemplate refuses
   return json.contains("chat_template") && !json["chat_template"].is_null();

@@ -49,7 +49,9 @@ void check_fits_this_machine(const ModelSpec& spec, const std::vector<Weight>& w
     page += kv_page_bytes(spec, layout, share_of(spec, layout, rank), shape);
   }
   if (sum.total() <= available) return;
-  const int64_t fixed = sum.total() - sum.kv;
+  // Recurrent states stay, however small the cache.
+  const int64_t states = sum.kv - shape.pages * page;
+  const int64_t fixed = sum.total() - shape.pages * page;
   const int64_t pages = page > 0 ? (available - fixed) / page : 0;
   throw Error(
       ErrorCode::answer_is_no,
@@ -59,10 +61,10 @@ void check_fits_this_machine(const ModelSpec& spec, const std::vector<Weight>& w
                   format_bytes(sum.weights + sum.padding), format_bytes(sum.kv),
                   format_bytes(sum.activation + sum.communication), format_bytes(sum.overhead),
                   format_bytes(available)),
-      fixed < available && pages > 0
-          ? fmt::format("a cache of {} tokens fits: {} with --kv-memory",
-                        format_count(pages * shape.page_tokens), format_bytes(pages * page))
-          : nearest_layout(spec, layout, shape, here, available));
+      fixed < available && pages > 0 ? fmt::format("a cache of {} tokens fits: {} with --kv-memory",
+                                                   format_count(pages * shape.page_tokens),
+                                                   format_bytes(states + pages * page))
+                                     : nearest_layout(spec, layout, shape, here, available));
 }
 
 }  // namespace dure
