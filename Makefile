@@ -37,7 +37,7 @@ test: setup $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j$(JOBS)
 	@tools/lint.sh $(BUILD)
 	@tools/test_python.sh $(BUILD)
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error
 
 lint: setup $(BUILD)/build.ninja
 	@tools/lint.sh $(BUILD)
