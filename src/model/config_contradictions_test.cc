@@ -3,25 +3,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
-#include "model/load_spec.h"
+#include "model/config_testing.h"
 #include "model/testing.h"
 
 namespace dure {
 namespace {
 
+using testing::config_of;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
-using testing::source_path;
-
-Json config_of(const std::string& name) {
-  return read_json_file(source_path("testdata/configs/families") / (name + ".json"));
-}
-
-ModelSpec parse(const Json& config) {
-  return spec_from_config(config, "config.json");
-}
+using testing::parse;
 
 // A small config in the form of a released one, with these keys changed.
 struct Case {

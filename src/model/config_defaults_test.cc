@@ -4,44 +4,28 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
-#include "model/load_spec.h"
+#include "model/config_testing.h"
 #include "model/testing.h"
 
 namespace dure {
 namespace {
 
+using testing::config_of;
 using ::testing::ElementsAre;
 using testing::error_of;
+using testing::gqa;
 using ::testing::HasSubstr;
-using testing::source_path;
-
-Json config_of(const std::string& name) {
-  return read_json_file(source_path("testdata/configs/families") / (name + ".json"));
-}
-
-ModelSpec parse(const Json& config) {
-  return spec_from_config(config, "config.json");
-}
+using testing::mla;
+using testing::parse;
+using testing::windows;
 
 Json without(Json config, std::initializer_list<const char*> keys) {
   for (const char* key : keys) config.erase(key);
   return config;
 }
 
-const GqaSpec& gqa(const ModelSpec& spec, size_t layer = 0) {
-  return std::get<GqaSpec>(spec.layers.at(layer).attention);
-}
-const MlaSpec& mla(const ModelSpec& spec) {
-  return std::get<MlaSpec>(spec.layers.at(0).attention);
-}
 const MoeFfn& last_moe(const ModelSpec& spec) {
-  return std::get<MoeFfn>(spec.layers.back().ffn);
-}
-std::vector<int64_t> windows(const ModelSpec& spec) {
-  std::vector<int64_t> all;
-  for (size_t i = 0; i < spec.layers.size(); ++i) all.push_back(gqa(spec, i).window.value_or(0));
-  return all;
+  return testing::moe(spec, spec.layers.size() - 1);
 }
 int dense_layers(const ModelSpec& spec) {
   int count = 0;

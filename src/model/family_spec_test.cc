@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "model/config_testing.h"
 #include "model/inventory.h"
 #include "model/load_spec.h"
 #include "model/testing.h"
@@ -13,35 +14,21 @@
 namespace dure {
 namespace {
 
+using testing::config_of;
 using ::testing::ElementsAre;
 using testing::error_of;
+using testing::gqa;
 using ::testing::HasSubstr;
+using testing::mla;
+using testing::moe;
+using testing::parse;
 using testing::source_path;
+using testing::spec_of;
 
-// Small configs in the form of released ones.
-Json config_of(const std::string& name) {
-  return read_json_file(source_path("testdata/configs/families") / (name + ".json"));
-}
-
-ModelSpec parse(const Json& config) {
-  return spec_from_config(config, "config.json");
-}
-ModelSpec spec_of(const std::string& name) {
-  return parse(config_of(name));
-}
 ModelSpec released(const std::string& name) {
   return load_spec(source_path("testdata/configs/released") / (name + ".json"));
 }
 
-const GqaSpec& gqa(const ModelSpec& spec, size_t layer = 0) {
-  return std::get<GqaSpec>(spec.layers.at(layer).attention);
-}
-const MlaSpec& mla(const ModelSpec& spec, size_t layer = 0) {
-  return std::get<MlaSpec>(spec.layers.at(layer).attention);
-}
-const MoeFfn& moe(const ModelSpec& spec, size_t layer) {
-  return std::get<MoeFfn>(spec.layers.at(layer).ffn);
-}
 std::vector<bool> mixtures(const ModelSpec& spec) {
   std::vector<bool> all;
   for (const LayerSpec& layer : spec.layers) all.push_back(std::get_if<MoeFfn>(&layer.ffn));

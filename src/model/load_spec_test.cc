@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "model/config_testing.h"
 #include "model/inventory.h"
 #include "model/testing.h"
 
@@ -14,9 +15,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::error_of;
+using testing::gqa;
 using ::testing::HasSubstr;
+using testing::parse;
 using testing::source_path;
 using testing::TempFolder;
+using testing::windows;
 
 Json small_llama() {
   return Json::parse(R"({
@@ -41,22 +45,6 @@ Json small(const std::string& family) {
   return config;
 }
 
-ModelSpec parse(const Json& config) {
-  return spec_from_config(config, "config.json");
-}
-
-const GqaSpec& attention(const ModelSpec& spec, size_t layer = 0) {
-  return std::get<GqaSpec>(spec.layers.at(layer).attention);
-}
-
-std::vector<int64_t> windows(const ModelSpec& spec) {
-  std::vector<int64_t> all;
-  for (size_t i = 0; i < spec.layers.size(); ++i) {
-    all.push_back(attention(spec, i).window.value_or(0));
-  }
-  return all;
-}
-
 // ---- what goes in comes out
 
 TEST(LoadSpec, CountsAMixtureWithItsExpertsAndItsUntiedHead) {
@@ -67,17 +55,17 @@ TEST(LoadSpec, CountsAMixtureWithItsExpertsAndItsUntiedHead) {
 
 TEST(LoadSpec, ReadsTheOlderRopeKindAsTheNewer) {
   const ModelSpec spec = load_spec(source_path("testdata/configs/field-cases/rope-old-type"));
-  EXPECT_EQ(attention(spec).rope.kind, RopeKind::linear);
-  EXPECT_EQ(attention(spec).rope.factor, 8.0);
+  EXPECT_EQ(gqa(spec).rope.kind, RopeKind::linear);
+  EXPECT_EQ(gqa(spec).rope.factor, 8.0);
   EXPECT_EQ(spec.context, 32768);
 }
 
 TEST(LoadSpec, ReadsNullAsAbsent) {
   const ModelSpec spec = load_spec(source_path("testdata/configs/field-cases/null-optionals"));
-  EXPECT_EQ(attention(spec).head_dim, 128);
-  EXPECT_EQ(attention(spec).kv_heads, 32);
-  EXPECT_EQ(attention(spec).rope.kind, RopeKind::plain);
-  EXPECT_FALSE(attention(spec).qkv_bias);
+  EXPECT_EQ(gqa(spec).head_dim, 128);
+  EXPECT_EQ(gqa(spec).kv_heads, 32);
+  EXPECT_EQ(gqa(spec).rope.kind, RopeKind::plain);
+  EXPECT_FALSE(gqa(spec).qkv_bias);
 }
 
 TEST(LoadSpec, AcceptsAByteOrderMark) {
@@ -153,11 +141,11 @@ TEST(LoadSpec, Qwen2WindowStartsAtMaxWindowLayers) {
 TEST(LoadSpec, BiasesFollowTheFamily) {
   Json config = small("qwen2");
   config["attention_bias"] = false;  // written by tools, without effect there
-  EXPECT_TRUE(attention(parse(config)).qkv_bias);
-  EXPECT_FALSE(attention(parse(config)).o_bias);
+  EXPECT_TRUE(gqa(parse(config)).qkv_bias);
+  EXPECT_FALSE(gqa(parse(config)).o_bias);
   config = small("llama");
   config["attention_bias"] = true;
-  EXPECT_TRUE(attention(parse(config)).o_bias);
+  EXPECT_TRUE(gqa(parse(config)).o_bias);
   config = small("mistral");
   config["attention_bias"] = true;
   EXPECT_THROW(parse(config), Error);
@@ -178,7 +166,7 @@ TEST(LoadSpec, SparseLayersFollowStepAndList) {
 TEST(LoadSpec, OlmoeRefusesClippedProjections) {
   Json config = small("olmoe");
   config["clip_qkv"] = nullptr;
-  EXPECT_EQ(attention(parse(config)).qk_norm, QkNorm::whole);
+  EXPECT_EQ(gqa(parse(config)).qk_norm, QkNorm::whole);
   config["clip_qkv"] = 8.0;
   EXPECT_EQ(error_of([&] { parse(config); }).field(), "clip_qkv");
 }
@@ -196,7 +184,7 @@ TEST(LoadSpec, BothSpellingsOfRopeAgree) {
                               {"factor", 4.0},
                               {"original_max_position_embeddings", 512}};
   for (const Json& config : {older, newer}) {
-    const RopeSpec rope = attention(parse(config)).rope;
+    const RopeSpec rope = gqa(parse(config)).rope;
     EXPECT_EQ(rope.kind, RopeKind::yarn);
     EXPECT_EQ(rope.theta, 500000.0);
     EXPECT_EQ(rope.original_context, 512);
@@ -207,10 +195,10 @@ TEST(LoadSpec, BothSpellingsOfRopeAgree) {
 TEST(LoadSpec, YarnTakesAStatedAttentionFactorAndMscales) {
   Json config = small_llama();
   config["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 4.0}, {"attention_factor", 1.25}};
-  EXPECT_EQ(attention(parse(config)).rope.attention_factor, 1.25);
+  EXPECT_EQ(gqa(parse(config)).rope.attention_factor, 1.25);
   config["rope_scaling"] = {
       {"rope_type", "yarn"}, {"factor", 40.0}, {"mscale", 1.0}, {"mscale_all_dim", 1.0}};
-  EXPECT_EQ(attention(parse(config)).rope.attention_factor, 1.0);
+  EXPECT_EQ(gqa(parse(config)).rope.attention_factor, 1.0);
 }
 
 TEST(LoadSpec, RefusesRopeKindsByName) {

@@ -4,27 +4,19 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
 #include "model/checkpoint.h"
+#include "model/config_testing.h"
 #include "model/inventory.h"
-#include "model/load_spec.h"
 #include "model/testing.h"
 
 namespace dure {
 namespace {
 
+using testing::config_of;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
-using testing::source_path;
-
-Json config_of(const std::string& name) {
-  return read_json_file(source_path("testdata/configs/families") / (name + ".json"));
-}
-
-ModelSpec parse(const Json& config) {
-  return spec_from_config(config, "config.json");
-}
+using testing::parse;
 
 TEST(Wrappers, KeepTheNameOfTheWholeAndTheTensorsOfTheText) {
   const ModelSpec spec = parse(config_of("llama4-vlm"));
