@@ -5,16 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
+#include "base/text_file.h"
 
 namespace dure {
 namespace {
@@ -165,28 +163,7 @@ Json parse_json(std::string_view text, std::string_view what, const JsonLimits& 
 }
 
 Json read_json_file(const std::filesystem::path& path, size_t max_bytes, const JsonLimits& limits) {
-  std::error_code status;
-  const auto type = std::filesystem::status(path, status).type();
-  if (type == std::filesystem::file_type::not_found) {
-    throw_bad_input(fmt::format("{}: no such file", path.string()));
-  }
-  if (status) {
-    throw_bad_input(fmt::format("{}: cannot be read: {}", path.string(), status.message()));
-  }
-  if (type != std::filesystem::file_type::regular) {
-    throw_bad_input(fmt::format("{}: not a regular file", path.string()));
-  }
-  const auto size = std::filesystem::file_size(path, status);
-  if (status || size > max_bytes) {
-    throw_bad_input(fmt::format("{}: larger than the {} bytes that such a file may have",
-                                path.string(), max_bytes));
-  }
-  std::ifstream in(path, std::ios::binary);
-  std::string text(size, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(size));
-  if (!in)
-    throw_bad_input(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
-  return parse_json(text, path.string(), limits);
+  return parse_json(read_text_file(path, max_bytes), path.string(), limits);
 }
 
 }  // namespace dure
