@@ -1,0 +1,44 @@
+// How long one step of a group takes: each part of each layer the slower of its reads and its
+// operations (a roofline, Williams et al. 2009, with a soft corner), the sums between ranks, and
+// what launching it all costs.
+#pragma once
+
+#include "cluster/gpu.h"
+#include "cost/step_work.h"
+
+namespace dure {
+
+// What an engine and its kernels make of the data sheet. The defaults are set by hand; calibrated
+// ones are close to them.
+struct TimeConstants {
+  double read = 0.75;        // of memory's speed, where weights are read
+  double cache_read = 0.60;  // where cached keys and values are
+  double expert_read = 0.60;
+  double math = 0.60;  // of the matrix units' speed, of large products
+  double expert_math = 0.45;
+  double attention_math = 0.40;
+  double half_rows = 150.0;       // rows of a product at which half of `math` is reached
+  double collective = 6e-6;       // seconds
+  double link = 0.75;             // of the links' speed
+  double layer = 15e-6;           // seconds of launching one layer, times LayerWork::kernels
+  double expert_layer = 12e-6;    // seconds more, of a layer with experts
+  double step = 0.6e-3;           // seconds of each step
+  double sequence = 6e-6;         // seconds of each sequence in a step
+  double prefill_layer = 0.2e-3;  // seconds of each layer of a step that prefills
+  double first_token = 0.040;     // seconds of the API before and after a first token
+};
+
+// Of one dp rank.
+struct StepLoad {
+  double prefill_tokens = 0.0;
+  double prefill_pairs = 0.0;  // of prompt tokens with keys that they may read
+  double prefill_keys = 0.0;   // keys in the cache of those prompts
+  double prompts_done = 0.0;   // that end in this step: their last tokens get logits
+  double decodes = 0.0;        // sequences
+  double decode_keys = 0.0;    // cached tokens of them all
+};
+
+double step_seconds(const StepWork& work, const GpuSpeed& gpu, const TimeConstants& constants,
+                    const StepLoad& load);
+
+}  // namespace dure

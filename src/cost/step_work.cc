@@ -1,0 +1,133 @@
+// See step_work.h.
+#include "cost/step_work.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "cost/memory.h"
+#include "cost/shard.h"
+#include "cost/state_shape.h"
+#include "model/inventory.h"
+
+namespace dure {
+namespace {
+
+bool is_expert_or_dense(Part part) {
+  switch (part) {
+    case Part::gate:
+    case Part::up:
+    case Part::down:
+    case Part::router:
+    case Part::shared_gate:
+    case Part::shared_up:
+    case Part::shared_down:
+    case Part::shared_router:
+    case Part::beside_gate:
+    case Part::beside_up:
+    case Part::beside_down:
+    case Part::latent_in:
+    case Part::latent_out:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void add(MatrixWork& work, double elements, const MatrixFormat& format, bool retyped) {
+  work.bytes += elements * (retyped ? format.bytes : 2.0);
+  work.operations += 2.0 * elements;
+  work.unit = format.unit;
+}
+
+// Launches of a decode step's layer, relative to grouped-query attention with a dense part.
+double kernels_of(const AttentionSpec& attention) {
+  if (const auto* mla = std::get_if<MlaSpec>(&attention)) return mla->indexer ? 2.2 : 1.8;
+  if (std::holds_alternative<CompressedSpec>(attention)) return 2.2;
+  if (std::holds_alternative<DeltaNetSpec>(attention)) return 1.4;
+  if (std::holds_alternative<Mamba2Spec>(attention)) return 1.4;
+  return 1.0;
+}
+
+void count_attention(const AttentionSpec& attention, const Layout& layout, const Numbers& numbers,
+                     LayerWork& work) {
+  const auto heads = static_cast<double>(heads_of(attention, layout.tp, 0).q.size());
+  work.cache_bytes =
+      static_cast<double>(cached_elements(attention, layout.tp, 0)) * numbers.cache_bytes;
+  work.kernels = kernels_of(attention);
+  work.reach = window_of(attention).value_or(0);
+  work.state_bytes = 2.0 * static_cast<double>(state_of(attention, layout.tp, 0).total()) * 4.0;
+  if (const auto* gqa = std::get_if<GqaSpec>(&attention)) {
+    work.pair_operations = 2.0 * heads * static_cast<double>(gqa->head_dim + gqa->v_head_dim);
+    work.prefill_pair_operations = work.pair_operations;
+  } else if (const auto* mla = std::get_if<MlaSpec>(&attention)) {
+    work.pair_operations = 2.0 * heads * static_cast<double>(2 * mla->kv_rank + mla->rope_dim);
+    work.prefill_pair_operations =
+        2.0 * heads * static_cast<double>(mla->nope_dim + mla->rope_dim + mla->v_dim);
+    if (mla->indexer) {
+      work.reach = mla->indexer->top_k;
+      work.prefill_pair_operations = work.pair_operations;
+      if (mla->own_indexer() != nullptr) {
+        work.index_bytes = static_cast<double>(mla->indexer->head_dim) * numbers.cache_bytes;
+      }
+    }
+  } else if (const auto* compressed = std::get_if<CompressedSpec>(&attention)) {
+    work.pair_operations = 4.0 * heads * static_cast<double>(compressed->head_dim);
+    work.prefill_pair_operations = work.pair_operations;
+  }
+}
+
+}  // namespace
+
+StepWork work_of(const ModelSpec& spec, const Layout& layout, const Numbers& numbers) {
+  StepWork step;
+  step.hidden = static_cast<double>(spec.hidden);
+  step.layout = layout;
+  step.layers = static_cast<int>(spec.layers.size());
+  const RankShare share = share_of(spec, layout, 0);
+  RankShare everywhere = share;  // an expert's slice does not depend on the stage
+  everywhere.layers = {0, static_cast<int64_t>(spec.layers.size())};
+
+  std::vector<int> first_of_kind;
+  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+    const LayerSpec& layer = spec.layers[static_cast<size_t>(i)];
+    const auto same = std::find_if(first_of_kind.begin(), first_of_kind.end(), [&](int first) {
+      return spec.layers[static_cast<size_t>(first)] == layer;
+    });
+    if (same != first_of_kind.end()) {
+      ++step.kinds[static_cast<size_t>(same - first_of_kind.begin())].layers;
+      continue;
+    }
+    first_of_kind.push_back(static_cast<int>(i));
+    step.kinds.emplace_back();
+    LayerWork& work = step.kinds.back();
+    work.layers = 1;
+    count_attention(layer.attention, layout, numbers, work);
+    if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
+      work.experts = static_cast<double>(moe->experts);
+      work.experts_held = static_cast<double>(experts_of(*moe, layout, 0).size());
+      work.top_k = static_cast<double>(moe->top_k);
+    }
+  }
+  for (const Weight& weight : inventory(spec)) {
+    if (!weight.is_matrix() || weight.expert > 0) continue;
+    const std::optional<WeightSlice> slice = slice_of(weight, spec, layout, everywhere);
+    if (!slice) continue;
+    const auto elements = static_cast<double>(slice->elements());
+    if (weight.part == Part::lm_head || (weight.part == Part::embedding && spec.tied_embeddings)) {
+      add(step.head, elements, MatrixFormat{}, false);
+    }
+    const auto kind = std::find(first_of_kind.begin(), first_of_kind.end(), weight.layer);
+    if (weight.layer < 0 || kind == first_of_kind.end()) continue;
+    LayerWork& work = step.kinds[static_cast<size_t>(kind - first_of_kind.begin())];
+    if (weight.expert == 0) {
+      add(work.expert, elements, numbers.experts, true);
+    } else if (is_expert_or_dense(weight.part)) {
+      add(work.dense, elements, numbers.dense, is_retyped(weight));
+    } else {
+      add(work.attention, elements, numbers.attention, is_retyped(weight));
+    }
+  }
+  return step;
+}
+
+}  // namespace dure

@@ -1,0 +1,40 @@
+// A load generator that keeps so many requests in flight, replayed against an engine's scheduler
+// event by event: no queueing formula stands between the step's time and what a user sees.
+#pragma once
+
+#include <cstdint>
+
+#include "cost/step_time.h"
+
+namespace dure {
+
+enum class Scheduler {
+  mixed,          // vLLM: each step the decodes, and chunks of prompts up to the budget
+  prompts_first,  // SGLang: prompts in steps of their own, which decodes wait for
+  whole_prompts,  // TensorRT-LLM: each step the decodes, and whole prompts within the budget
+};
+
+struct EngineModel {
+  Scheduler scheduler = Scheduler::mixed;
+  int64_t budget = 8192;       // tokens of a step
+  double cache_tokens = 1e18;  // of one dp rank
+};
+
+struct ClosedLoad {
+  int concurrency = 1;   // of one dp rank
+  int64_t input = 1024;  // tokens
+  int64_t output = 1024;
+  double shortest = 1.0;   // lengths are uniform in [shortest, 1] of these
+  int requests_each = 10;  // of each of the concurrent users
+};
+
+struct ServedMeans {
+  double ttft = 0.0;  // seconds
+  double tpot = 0.0;
+  double tokens_per_s = 0.0;  // of output, of the dp rank
+};
+
+ServedMeans replay(const StepWork& work, const GpuSpeed& gpu, const TimeConstants& constants,
+                   const EngineModel& engine, const ClosedLoad& load);
+
+}  // namespace dure
