@@ -35,7 +35,8 @@ double imbalance(double pairs_per_rank) {
 double experts(const LayerWork& layer, double tokens, const GpuSpeed& gpu,
                const TimeConstants& constants) {
   const double touched =
-      layer.experts_held * (1.0 - std::pow(1.0 - layer.top_k / layer.experts, tokens));
+      layer.experts_held * (1.0 - std::pow(1.0 - layer.top_k / layer.experts,
+                                           std::max(1.0, constants.distinct * tokens)));
   const double pairs = tokens * layer.top_k * layer.experts_held / layer.experts;
   const double uneven = layer.experts_held < layer.experts ? imbalance(pairs) : 1.0;
   const double rows = pairs / std::max(touched, 1.0);  // of each product
@@ -48,7 +49,8 @@ double experts(const LayerWork& layer, double tokens, const GpuSpeed& gpu,
 // A sum over `ranks` of `bytes`, as all-reduces and as pairs of all-to-alls move them.
 double exchange(double bytes, double ranks, const GpuSpeed& gpu, const TimeConstants& constants) {
   if (ranks <= 1.0) return 0.0;
-  return constants.collective + 2.0 * (ranks - 1.0) / ranks * bytes / (gpu.link * constants.link);
+  return constants.collective + constants.hop * (ranks - 1.0) +
+         2.0 * (ranks - 1.0) / ranks * bytes / (gpu.link * constants.link);
 }
 
 }  // namespace
@@ -64,6 +66,8 @@ double step_seconds(const StepWork& work, const GpuSpeed& gpu, const TimeConstan
   if (load.prefill_tokens > 0.0) seconds += constants.prefill_layer * work.layers;
   for (const LayerWork& layer : work.kinds) {
     double each = constants.layer * layer.kernels;
+    const bool fp4 = layer.dense.unit == MathUnit::fp4 || layer.expert.unit == MathUnit::fp4;
+    if (fp4) each += constants.fp4_layer;
     each += product(layer.attention, tokens, constants.read, gpu, constants);
     each += product(layer.dense, tokens, constants.read, gpu, constants);
     const double reach = layer.reach > 0 ? static_cast<double>(layer.reach) : 1e18;

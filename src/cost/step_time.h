@@ -18,7 +18,10 @@ struct TimeConstants {
   double expert_math = 0.45;
   double attention_math = 0.40;
   double half_rows = 150.0;       // rows of a product at which half of `math` is reached
-  double collective = 6e-6;       // seconds
+  double collective = 4e-6;       // seconds
+  double hop = 1e-6;              // seconds more, of each rank that takes part
+  double distinct = 0.8;          // of independent tokens: how many that choose alike are worth
+  double fp4_layer = 8e-6;        // seconds of quantizing what a layer's products read
   double link = 0.75;             // of the links' speed
   double layer = 15e-6;           // seconds of launching one layer, times LayerWork::kernels
   double expert_layer = 12e-6;    // seconds more, of a layer with experts
