@@ -100,13 +100,14 @@ class Replay {
       load.decodes = static_cast<double>(decodes_.size());
       load.decode_keys = keys_;
     }
+    // One whole prompt a step, as it takes them.
     const bool whole = engine_.scheduler == Scheduler::whole_prompts;
     auto room = static_cast<int64_t>(static_cast<double>(engine_.budget) - load.decodes);
     std::vector<int> done;
     while (!prompts_.empty() && room > 0) {
       Request& request = requests_[static_cast<size_t>(prompts_.front())];
       const int64_t left = request.input - request.prefilled;
-      if (whole && load.prefill_tokens > 0.0 && left > room) break;
+      if (whole && load.prefill_tokens > 0.0) break;
       const int64_t take = whole ? left : std::min(left, room);
       load.prefill_tokens += static_cast<double>(take);
       load.prefill_pairs += static_cast<double>(take) * (static_cast<double>(request.prefilled) +
