@@ -16,6 +16,7 @@ struct Request {
   int64_t input = 0;
   int64_t output = 0;
   int64_t prefilled = 0;
+  int64_t eligible = 0;  // the first step that may take it
 };
 
 struct Decode {
@@ -49,6 +50,7 @@ class Replay {
         prefill();
       }
     }
+    tell_first_tokens();
     const auto count = static_cast<double>(requests_.size());
     return {ttft_ / count + constants_.first_token, tpot_ / std::max(1.0, timed_), tokens_ / now_};
   }
@@ -64,6 +66,7 @@ class Replay {
   void arrive() {
     if (next_ == requests_.size()) return;
     requests_[next_].arrival = now_;
+    requests_[next_].eligible = iteration_ + (engine_.overlapped && !decodes_.empty() ? 1 : 0);
     waiting_.push_back(static_cast<int>(next_++));
   }
 
@@ -74,6 +77,7 @@ class Replay {
   void admit() {
     while (!waiting_.empty()) {
       const Request& request = requests_[static_cast<size_t>(waiting_.front())];
+      if (request.eligible > iteration_ && !decodes_.empty()) return;
       const bool alone = prompts_.empty() && decodes_.empty();
       if (!alone && reserved_ + footprint(request) > engine_.cache_tokens) return;
       reserved_ += footprint(request);
@@ -84,12 +88,17 @@ class Replay {
 
   // Until the next sequence ends.
   void decode_alone() {
-    const int64_t steps = decodes_.top().last_step - step_;
+    // One step only where somebody waits for the next.
+    const bool one = !waiting_.empty() &&
+                     requests_[static_cast<size_t>(waiting_.front())].eligible > iteration_;
+    const int64_t steps = one ? 1 : decodes_.top().last_step - step_;
     StepLoad load;
     load.decodes = static_cast<double>(decodes_.size());
     load.decode_keys = keys_ + load.decodes * static_cast<double>(steps) * 0.5;
     now_ += static_cast<double>(steps) * step_seconds(work_, gpu_, constants_, load);
     step_ += steps;
+    iteration_ += steps;
+    tell_first_tokens();
     keys_ += load.decodes * static_cast<double>(steps);
     finish();
   }
@@ -121,6 +130,8 @@ class Replay {
     }
     load.prompts_done = static_cast<double>(done.size());
     now_ += step_seconds(work_, gpu_, constants_, load);
+    ++iteration_;
+    tell_first_tokens();
     if (load.decodes > 0.0) {
       ++step_;
       keys_ += load.decodes;
@@ -128,11 +139,25 @@ class Replay {
     for (const int index : done) {
       Request& request = requests_[static_cast<size_t>(index)];
       request.first = now_;
-      ttft_ += now_ - request.arrival;
+      if (engine_.overlapped) {
+        untold_.push_back(index);
+      } else {
+        ttft_ += now_ - request.arrival;
+      }
       keys_ += static_cast<double>(request.input);
       decodes_.push({step_ + request.output - 1, index});
     }
     finish();
+  }
+
+  // First tokens of the step before, where steps overlap.
+  void tell_first_tokens() {
+    for (const int index : untold_) {
+      Request& request = requests_[static_cast<size_t>(index)];
+      request.first = now_;
+      ttft_ += now_ - request.arrival;
+    }
+    untold_.clear();
   }
 
   void finish() {
@@ -161,7 +186,9 @@ class Replay {
   std::priority_queue<Decode> decodes_;
   size_t next_ = 0;
   uint64_t random_ = 1;
-  int64_t step_ = 0;
+  int64_t step_ = 0;       // of decodes
+  int64_t iteration_ = 0;  // steps of any kind
+  std::vector<int> untold_;
   double now_ = 0.0;
   double keys_ = 0.0;      // cached tokens of decodes
   double reserved_ = 0.0;  // cache

@@ -18,6 +18,9 @@ struct EngineModel {
   Scheduler scheduler = Scheduler::mixed;
   int64_t budget = 8192;       // tokens of a step
   double cache_tokens = 1e18;  // of one dp rank
+  // Steps are launched before the outcome of the last one is known: what comes meanwhile waits for
+  // them, and what a step yields is told after the next one.
+  bool overlapped = false;
 };
 
 struct ClosedLoad {
