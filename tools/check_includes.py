@@ -12,6 +12,7 @@ MAY_INCLUDE = {
     "cluster": ["base", "tensor"],
     "cost": ["base", "tensor", "model", "cluster"],
     "schedule": ["base"],
+    "simulate": ["base", "tensor", "model", "cluster", "cost", "schedule"],
     "text": ["base"],
     "protocol": ["base", "tensor", "cluster"],
     "kernels": ["base", "tensor"],

@@ -27,9 +27,9 @@ struct Decode {
 
 class Replay {
  public:
-  Replay(const StepWork& work, const GpuSpeed& gpu, const TimeConstants& constants,
+  Replay(const StepWork& work, const Hardware& hardware, const TimeConstants& constants,
          const EngineModel& engine, const ClosedLoad& load)
-      : work_(work), gpu_(gpu), constants_(constants), engine_(engine), load_(load) {
+      : work_(work), hardware_(hardware), constants_(constants), engine_(engine), load_(load) {
     const int count = load.concurrency * load.requests_each;
     requests_.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) {
@@ -89,13 +89,13 @@ class Replay {
   // Until the next sequence ends.
   void decode_alone() {
     // One step only where somebody waits for the next.
-    const bool one = !waiting_.empty() &&
-                     requests_[static_cast<size_t>(waiting_.front())].eligible > iteration_;
+    const bool one =
+        !waiting_.empty() && requests_[static_cast<size_t>(waiting_.front())].eligible > iteration_;
     const int64_t steps = one ? 1 : decodes_.top().last_step - step_;
     StepLoad load;
     load.decodes = static_cast<double>(decodes_.size());
     load.decode_keys = keys_ + load.decodes * static_cast<double>(steps) * 0.5;
-    now_ += static_cast<double>(steps) * step_seconds(work_, gpu_, constants_, load);
+    now_ += static_cast<double>(steps) * step_time(work_, hardware_, constants_, load).total();
     step_ += steps;
     iteration_ += steps;
     tell_first_tokens();
@@ -118,6 +118,7 @@ class Replay {
       const int64_t left = request.input - request.prefilled;
       if (whole && load.prefill_tokens > 0.0) break;
       const int64_t take = whole ? left : std::min(left, room);
+      load.prompts += 1.0;
       load.prefill_tokens += static_cast<double>(take);
       load.prefill_pairs += static_cast<double>(take) * (static_cast<double>(request.prefilled) +
                                                          0.5 * static_cast<double>(take));
@@ -129,7 +130,7 @@ class Replay {
       prompts_.pop_front();
     }
     load.prompts_done = static_cast<double>(done.size());
-    now_ += step_seconds(work_, gpu_, constants_, load);
+    now_ += step_time(work_, hardware_, constants_, load).total();
     ++iteration_;
     tell_first_tokens();
     if (load.decodes > 0.0) {
@@ -176,7 +177,7 @@ class Replay {
   }
 
   const StepWork& work_;
-  const GpuSpeed& gpu_;
+  const Hardware& hardware_;
   const TimeConstants& constants_;
   const EngineModel& engine_;
   const ClosedLoad& load_;
@@ -200,9 +201,9 @@ class Replay {
 
 }  // namespace
 
-ServedMeans replay(const StepWork& work, const GpuSpeed& gpu, const TimeConstants& constants,
+ServedMeans replay(const StepWork& work, const Hardware& hardware, const TimeConstants& constants,
                    const EngineModel& engine, const ClosedLoad& load) {
-  return Replay(work, gpu, constants, engine, load).run();
+  return Replay(work, hardware, constants, engine, load).run();
 }
 
 }  // namespace dure

@@ -37,7 +37,7 @@ struct ServedMeans {
   double tokens_per_s = 0.0;  // of output, of the dp rank
 };
 
-ServedMeans replay(const StepWork& work, const GpuSpeed& gpu, const TimeConstants& constants,
+ServedMeans replay(const StepWork& work, const Hardware& hardware, const TimeConstants& constants,
                    const EngineModel& engine, const ClosedLoad& load);
 
 }  // namespace dure

@@ -1,0 +1,124 @@
+#include "cost/step_time.h"
+
+#include <gtest/gtest.h>
+
+#include "model/load_spec.h"
+#include "model/testing.h"
+
+namespace dure {
+namespace {
+
+ModelSpec released(const std::string& name) {
+  return load_spec(testing::source_path("testdata/configs/released") / (name + ".json"));
+}
+
+Hardware h200() {
+  return {*find_gpu("h200").speed, 8, 50e9};
+}
+
+StepLoad decodes(double sequences, double keys_each) {
+  StepLoad load;
+  load.decodes = sequences;
+  load.decode_keys = sequences * keys_each;
+  return load;
+}
+
+// 70.55e9 parameters less embedding and head of 128256 x 8192 each, over 8 ranks.
+TEST(StepWork, CountsWhatOneOfEightRanksReads) {
+  const StepWork work =
+      work_of(released("meta-llama--Meta-Llama-3.1-70B"), {8, 1, 1, 1}, Numbers{});
+  ASSERT_EQ(work.kinds.size(), 1);
+  EXPECT_EQ(work.kinds[0].layers, 80);
+  const double matrices = 80 * (work.kinds[0].attention.bytes + work.kinds[0].dense.bytes);
+  EXPECT_NEAR(matrices * 8, 2 * (70.5537e9 - 2 * 128256.0 * 8192), 2e7);  // norms are not matrices
+  EXPECT_EQ(work.head.bytes * 8, 2.0 * 128256 * 8192);
+  EXPECT_EQ(work.kinds[0].cache_bytes, 2.0 * 128 * 2);  // one of 8 heads, k and v, bf16
+}
+
+TEST(StepWork, HoldsALatentVectorOnEveryRank) {
+  const ModelSpec spec = released("deepseek-ai--DeepSeek-V3");
+  for (const int tp : {1, 8}) {
+    const StepWork work = work_of(spec, {tp, 1, 1, tp}, Numbers{});
+    EXPECT_EQ(work.kinds.back().cache_bytes, 2.0 * (512 + 64)) << tp;
+    EXPECT_EQ(work.kinds.back().experts_held, 256 / tp);
+  }
+}
+
+// One sequence: every weight is read once, and little else takes time.
+TEST(StepTime, IsAtLeastTheTimeToReadTheWeights) {
+  const Hardware hardware = h200();
+  const StepWork work = work_of(released("meta-llama--Meta-Llama-3.1-8B"), {1, 1, 1, 1}, Numbers{});
+  const double floor = 2.0 * (8.03e9 - 128256.0 * 4096) / hardware.gpu.memory;
+  const StepTime time = step_time(work, hardware, TimeConstants{}, decodes(1, 100));
+  EXPECT_GT(time.total(), floor / 0.76);
+  EXPECT_LT(time.total(), floor / 0.74 + 32 * 20e-6 + 1e-3);
+  EXPECT_EQ(time.bound(), Bound::memory);
+}
+
+TEST(StepTime, OfALongPromptIsBoundByOperations) {
+  const Hardware hardware = h200();
+  const ModelSpec spec = released("meta-llama--Meta-Llama-3.1-8B");
+  StepLoad load;
+  load.prefill_tokens = 8192;
+  load.prefill_pairs = 8192.0 * 4096;
+  load.prompts = load.prompts_done = 1;
+  const StepTime time =
+      step_time(work_of(spec, {1, 1, 1, 1}, Numbers{}), hardware, TimeConstants{}, load);
+  EXPECT_EQ(time.bound(), Bound::compute);
+  // 2 operations for each parameter and token, at 0.6 of the peak.
+  EXPECT_GT(time.total(), 8192 * 2 * 6.98e9 / (hardware.gpu.bf16 * 0.6));
+}
+
+TEST(StepTime, SumsTheSameSecondsByOperationAndByBound) {
+  StepLoad load = decodes(64, 2000);
+  load.prefill_tokens = 1000;
+  load.prefill_pairs = 500000;
+  load.prompts = 2;
+  load.prompts_done = 1;
+  for (const Layout layout : {Layout{8, 1, 1, 8}, Layout{1, 1, 8, 8}, Layout{8, 2, 2, 16}}) {
+    const StepTime time = step_time(work_of(released("deepseek-ai--DeepSeek-V3"), layout, {}),
+                                    h200(), TimeConstants{}, load);
+    double by_bound = 0.0;
+    for (const double seconds : time.by_bound) by_bound += seconds;
+    EXPECT_NEAR(by_bound, time.total(), 1e-12) << to_string(layout);
+    EXPECT_GT(time.of(Operation::experts), 0.0);
+    EXPECT_EQ(time.of(Operation::stage_exchange) > 0.0, layout.pp > 1);
+  }
+}
+
+TEST(StepTime, PaysForSumsThatCrossNodes) {
+  const ModelSpec spec = released("meta-llama--Meta-Llama-3.1-405B");
+  const auto sums = [&](int tp, int gpus_per_node) {
+    Hardware hardware = h200();
+    hardware.gpus_per_node = gpus_per_node;
+    return step_time(work_of(spec, {tp, 1, 1, 1}, {}), hardware, TimeConstants{}, decodes(64, 1000))
+        .of(Operation::tensor_exchange);
+  };
+  EXPECT_EQ(sums(1, 8), 0.0);
+  EXPECT_GT(sums(16, 8), 2 * sums(8, 8));
+  EXPECT_GT(sums(16, 8), sums(16, 16));
+}
+
+TEST(StepTime, OfStagesIsARoundOfAllMicroBatches) {
+  const ModelSpec spec = released("meta-llama--Meta-Llama-3.1-70B");
+  const auto total = [&](int pp, double sequences) {
+    return step_time(work_of(spec, {1, pp, 1, 1}, {}), h200(), TimeConstants{},
+                     decodes(sequences, 1000))
+        .total();
+  };
+  // One sequence visits all stages in turn; nothing is gained.
+  EXPECT_GE(total(4, 1), total(1, 1));
+  // A round of four micro-batches takes as long as one of them would take on all stages.
+  EXPECT_GE(total(4, 64), total(1, 16));
+  EXPECT_LT(total(4, 64), total(1, 64));
+}
+
+TEST(StepTime, OfNothingIsNothing) {
+  EXPECT_EQ(step_time(work_of(released("meta-llama--Meta-Llama-3.1-8B"), {}, {}), h200(),
+                      TimeConstants{}, StepLoad{})
+                .total(),
+            0.0);
+}
+
+}  // namespace
+}  // namespace dure

@@ -1,0 +1,81 @@
+#include "simulate/closed_loop.h"
+
+#include <gtest/gtest.h>
+
+#include "model/load_spec.h"
+#include "model/testing.h"
+
+namespace dure {
+namespace {
+
+const Hardware h200 = {*find_gpu("h200").speed, 8, 50e9};
+
+StepWork llama() {
+  return work_of(load_spec(testing::source_path(
+                     "testdata/configs/released/meta-llama--Meta-Llama-3.1-8B.json")),
+                 {1, 1, 1, 1}, Numbers{});
+}
+
+ServedMeans served(Scheduler scheduler, int concurrency, double cache_tokens = 1e18) {
+  TimeConstants constants;
+  constants.first_token = 0.0;
+  return replay(llama(), h200, constants, {scheduler, 8192, cache_tokens},
+                {concurrency, 1000, 100});
+}
+
+// Alone, a request waits for one prefill and then for its own decode steps.
+TEST(ClosedLoop, OfOneUserIsOnePrefillAndThenSteps) {
+  TimeConstants constants;
+  constants.first_token = 0.0;
+  StepLoad prefill;
+  prefill.prefill_tokens = 1000;
+  prefill.prefill_pairs = 500000;
+  prefill.prompts = prefill.prompts_done = 1;
+  StepLoad decode;
+  decode.decodes = 1;
+  decode.decode_keys = 1000 + 49.5;
+  const ServedMeans means = served(Scheduler::mixed, 1);
+  EXPECT_NEAR(means.ttft, step_time(llama(), h200, constants, prefill).total(), 1e-9);
+  EXPECT_NEAR(means.tpot, step_time(llama(), h200, constants, decode).total(), 1e-6);
+  EXPECT_NEAR(means.tokens_per_s, 100 / (means.ttft + 99 * means.tpot), 1e-6);
+}
+
+TEST(ClosedLoop, SlowsEachUserAndServesMoreInAll) {
+  for (const Scheduler scheduler :
+       {Scheduler::mixed, Scheduler::prompts_first, Scheduler::whole_prompts}) {
+    const ServedMeans few = served(scheduler, 4);
+    const ServedMeans many = served(scheduler, 64);
+    EXPECT_GT(many.tpot, few.tpot);
+    EXPECT_GT(many.ttft, few.ttft);
+    EXPECT_GT(many.tokens_per_s, 2 * few.tokens_per_s);
+  }
+}
+
+// Little's law: requests in flight are their rate times their time.
+TEST(ClosedLoop, KeepsTheNumberInFlight) {
+  const ServedMeans means = served(Scheduler::mixed, 32);
+  const double rate = means.tokens_per_s / 100;
+  EXPECT_NEAR(rate * (means.ttft + 99 * means.tpot), 32, 32 * 0.12);  // the run's tail drains
+}
+
+// With room for two, the others wait for first tokens, but those inside are as fast as two.
+TEST(ClosedLoop, StopsAdmittingWhereTheCacheEnds) {
+  const ServedMeans means = served(Scheduler::mixed, 16, 2 * 1100);
+  const ServedMeans two = served(Scheduler::mixed, 2);
+  EXPECT_NEAR(means.tpot, two.tpot, two.tpot * 0.1);
+  EXPECT_GT(means.ttft, 5 * (two.ttft + 99 * two.tpot));
+}
+
+TEST(ClosedLoop, ServesARequestLargerThanTheCacheAlone) {
+  EXPECT_GT(served(Scheduler::mixed, 3, 10).tokens_per_s, 0.0);
+}
+
+TEST(ClosedLoop, GivesTheSameAnswerTwice) {
+  const ServedMeans a = served(Scheduler::prompts_first, 8);
+  const ServedMeans b = served(Scheduler::prompts_first, 8);
+  EXPECT_EQ(a.ttft, b.ttft);
+  EXPECT_EQ(a.tpot, b.tpot);
+}
+
+}  // namespace
+}  // namespace dure
