@@ -13,6 +13,7 @@ MAY_INCLUDE = {
     "cost": ["base", "tensor", "model", "cluster"],
     "schedule": ["base"],
     "simulate": ["base", "tensor", "model", "cluster", "cost", "schedule"],
+    "plan": ["base", "tensor", "model", "cluster", "cost", "schedule", "simulate"],
     "text": ["base"],
     "protocol": ["base", "tensor", "cluster"],
     "kernels": ["base", "tensor"],
@@ -22,8 +23,8 @@ MAY_INCLUDE = {
     "group": ["base", "tensor", "model", "cluster", "cost", "protocol"],
     "verify": ["base", "tensor", "model", "cluster", "cost", "protocol", "group"],
     "server": ["base", "tensor", "model", "cluster", "cost", "protocol", "group", "schedule", "text"],
-    "cli": ["base", "tensor", "model", "cluster", "cost", "protocol", "group", "schedule", "text",
-            "verify", "server"],
+    "cli": ["base", "tensor", "model", "cluster", "cost", "simulate", "plan", "protocol", "group",
+            "schedule", "text", "verify", "server"],
 }
 # Programs and tests that prove ranks need MPI's side beside the front's.
 EXTRA = {
