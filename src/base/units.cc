@@ -57,7 +57,12 @@ int64_t parse(std::string_view text, std::string_view what, std::span<const Unit
   for (const Unit& unit : units) {
     if (unit.suffix != suffix) continue;
     const double value = std::round(number * unit.factor);
-    if (!(value >= 1 && value <= largest)) refuse();
+    if (!(value >= 1 && value <= largest)) {
+      throw_bad_input(
+          fmt::format("{}: '{:.60}' is not between 1 and 2^62", what, text),
+          value > 1 ? "it is more than could be counted" : "write a number of at least 1",
+          std::string(what));
+    }
     return static_cast<int64_t>(value);
   }
   refuse();

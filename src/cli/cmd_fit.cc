@@ -18,7 +18,6 @@
 #include "cli/number_range.h"
 #include "cluster/machine_memory.h"
 #include "cluster/this_machine.h"
-#include "model/load_spec.h"
 
 namespace dure {
 namespace {
@@ -181,7 +180,7 @@ FitQuestion question_of(const Options& options, const ModelSpec& spec, const Gpu
 }
 
 int fit_model(const Options& options) {
-  ModelSpec spec = load_spec(options.model);
+  ModelSpec spec = planned_spec(options.model);
   check_layout_flags(options.layout);
   check_layout_for(spec, options.layout.layout);
   const std::optional<WeightFormat> format = retype(options, spec);
@@ -212,7 +211,8 @@ int run(const Options& options) {
 
 RunCommand declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("MODEL", options->model, "a Hugging Face folder, a config.json, or a size: 671B")
+  app.add_option("MODEL", options->model,
+                 "a Hugging Face folder, a config.json, a preset, or a size: 671B")
       ->required();
   app.add_option("--gpu", options->gpu, "h100, b200, …, cpu (this machine) or a size: 80GB")
       ->required();

@@ -18,7 +18,7 @@
 #include "cost/memory.h"
 #include "cost/shard.h"
 #include "model/checkpoint.h"
-#include "model/load_spec.h"
+#include "model/presets.h"
 
 namespace dure {
 namespace {
@@ -68,7 +68,7 @@ std::string_view to_string(Split split) {
 }
 
 void gather(Facts& facts, const std::string& model) {
-  facts.spec = load_spec(model);
+  facts.spec = planned_spec(model);
   facts.active = active_parameters(facts.spec);
   const bool runs = facts.spec.quantization.empty() && facts.spec.planned_only.empty();
   facts.from_files = runs && has_weights(model);
@@ -279,10 +279,12 @@ int run(const Options& options) {
 
 RunCommand declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("MODEL", options->model, "a Hugging Face folder or a config.json")->required();
+  app.add_option("MODEL", options->model, "a Hugging Face folder, a config.json or a preset")
+      ->required();
   app.add_flag("--weights", options->weights, "list every tensor");
   app.add_flag("--json", options->json, "machine-readable");
-  app.footer("Example: dure inspect ./Qwen3-30B-A3B --json");
+  app.footer(fmt::format("Presets: {}\n\nExample: dure inspect deepseek-v3 --json",
+                         fmt::join(preset_names(), ", ")));
   return [options] { return run(*options); };
 }
 

@@ -174,6 +174,20 @@ TEST(Inspect, SaysThatAnEncoderDoesNotGenerate) {
   }
 }
 
+TEST(CommandLine, PlansPresetsAndSaysThatTheyHaveNoWeights) {
+  EXPECT_EQ(dure({"inspect", "deepseek-v3"}).status, 0);
+  EXPECT_EQ(dure({"fit", "gpt-oss-20b", "--gpu", "h100"}).status, 0);
+  EXPECT_THAT(dure({"inspect", "--help"}).out, HasSubstr("gpt-moe-1.8t"));
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"serve", "kimi-k2"},
+                                                  {"generate", "kimi-k2", "--chat", "a"},
+                                                  {"verify", "kimi-k2"},
+                                                  {"bench-local", "kimi-k2"}}) {
+    const Outcome outcome = dure(command);
+    expect_refused(outcome, command[0]);
+    EXPECT_THAT(outcome.err, HasSubstr("kimi-k2: a preset has no weights")) << command[0];
+  }
+}
+
 TEST(Serve, RefusesIncompleteFoldersNamingWhatIsMissing) {
   const Outcome shard = dure({"serve", data("safetensors/missing-shard")});
   expect_refused(shard, "missing shard");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/presets.h"
 
 namespace dure {
 namespace {
@@ -81,6 +82,10 @@ fs::path config_file_of(const fs::path& model) {
   std::error_code status;
   if (!fs::exists(model, status)) {
     throw_if_unreachable(model, status);
+    if (find_preset(model.string()) != nullptr) {
+      throw_bad_input(fmt::format("{}: a preset has no weights", model.string()),
+                      "give the folder of the checkpoint; inspect, fit and plan take presets");
+    }
     throw_bad_input(fmt::format("{}: no such file or folder", model.string()), expected);
   }
   if (fs::is_directory(model, status)) {
