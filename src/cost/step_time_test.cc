@@ -44,6 +44,21 @@ TEST(StepWork, HoldsALatentVectorOnEveryRank) {
   }
 }
 
+TEST(StepWork, DoesNotDependOnTheStageThatIsCounted) {
+  const ModelSpec spec = released("deepseek-ai--DeepSeek-V3");
+  const WorkModel model(spec);
+  const StepWork whole = model.of({8, 1, 1, 8}, Numbers{});
+  const StepWork stage = model.of({8, 8, 1, 8}, Numbers{});
+  ASSERT_EQ(whole.kinds.size(), 2);
+  ASSERT_EQ(stage.kinds.size(), 2);  // the first stage: 3 dense layers and 5 with experts
+  EXPECT_EQ(stage.kinds[0].layers, 3);
+  EXPECT_EQ(stage.kinds[1].layers, 5);
+  for (const size_t kind : {0, 1}) {
+    EXPECT_EQ(stage.kinds[kind].attention.bytes, whole.kinds[kind].attention.bytes);
+    EXPECT_EQ(stage.kinds[kind].expert.bytes, whole.kinds[kind].expert.bytes);
+  }
+}
+
 // One sequence: every weight is read once, and little else takes time.
 TEST(StepTime, IsAtLeastTheTimeToReadTheWeights) {
   const Hardware hardware = h200();

@@ -7,7 +7,6 @@
 #include "cost/memory.h"
 #include "cost/shard.h"
 #include "cost/state_shape.h"
-#include "model/inventory.h"
 
 namespace dure {
 namespace {
@@ -78,28 +77,39 @@ void count_attention(const AttentionSpec& attention, const Layout& layout, const
 
 }  // namespace
 
-StepWork work_of(const ModelSpec& spec, const Layout& layout, const Numbers& numbers) {
-  StepWork step;
-  step.hidden = static_cast<double>(spec.hidden);
-  step.layout = layout;
-  step.layers = static_cast<int>(spec.layers.size());
-  const RankShare share = share_of(spec, layout, 0);
-  RankShare everywhere = share;  // an expert's slice does not depend on the stage
-  everywhere.layers = {0, static_cast<int64_t>(spec.layers.size())};
+WorkModel::WorkModel(const ModelSpec& spec) : spec_(spec) {
+  for (const LayerSpec& layer : spec_.layers) {
+    const auto same = std::find(spec_.layers.begin(), spec_.layers.end(), layer);
+    kind_of_.push_back(static_cast<size_t>(same - spec_.layers.begin()));
+  }
+  for (const Weight& weight : inventory(spec_)) {
+    if (!weight.is_matrix() || weight.expert > 0) continue;
+    const auto layer = static_cast<size_t>(std::max(weight.layer, 0));
+    if (weight.layer < 0 || kind_of_[layer] == layer) weights_.push_back(weight);
+  }
+}
 
-  std::vector<int> first_of_kind;
+StepWork WorkModel::of(const Layout& layout, const Numbers& numbers) const {
+  StepWork step;
+  step.hidden = static_cast<double>(spec_.hidden);
+  step.layout = layout;
+  step.layers = static_cast<int>(spec_.layers.size());
+  const RankShare share = share_of(spec_, layout, 0);
+  RankShare everywhere = share;  // a slice does not depend on the stage
+  everywhere.layers = {0, static_cast<int64_t>(spec_.layers.size())};
+
+  std::vector<size_t> kinds;
   for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
-    const LayerSpec& layer = spec.layers[static_cast<size_t>(i)];
-    const auto same = std::find_if(first_of_kind.begin(), first_of_kind.end(), [&](int first) {
-      return spec.layers[static_cast<size_t>(first)] == layer;
-    });
-    if (same != first_of_kind.end()) {
-      ++step.kinds[static_cast<size_t>(same - first_of_kind.begin())].layers;
+    const size_t first = kind_of_[static_cast<size_t>(i)];
+    const auto same = std::find(kinds.begin(), kinds.end(), first);
+    if (same != kinds.end()) {
+      ++step.kinds[static_cast<size_t>(same - kinds.begin())].layers;
       continue;
     }
-    first_of_kind.push_back(static_cast<int>(i));
+    kinds.push_back(first);
     step.kinds.emplace_back();
     LayerWork& work = step.kinds.back();
+    const LayerSpec& layer = spec_.layers[first];
     work.layers = 1;
     count_attention(layer.attention, layout, numbers, work);
     if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
@@ -108,17 +118,16 @@ StepWork work_of(const ModelSpec& spec, const Layout& layout, const Numbers& num
       work.top_k = static_cast<double>(moe->top_k);
     }
   }
-  for (const Weight& weight : inventory(spec)) {
-    if (!weight.is_matrix() || weight.expert > 0) continue;
-    const std::optional<WeightSlice> slice = slice_of(weight, spec, layout, everywhere);
+  for (const Weight& weight : weights_) {
+    const std::optional<WeightSlice> slice = slice_of(weight, spec_, layout, everywhere);
     if (!slice) continue;
     const auto elements = static_cast<double>(slice->elements());
-    if (weight.part == Part::lm_head || (weight.part == Part::embedding && spec.tied_embeddings)) {
+    if (weight.part == Part::lm_head || (weight.part == Part::embedding && spec_.tied_embeddings)) {
       add(step.head, elements, MatrixFormat{}, false);
     }
-    const auto kind = std::find(first_of_kind.begin(), first_of_kind.end(), weight.layer);
-    if (weight.layer < 0 || kind == first_of_kind.end()) continue;
-    LayerWork& work = step.kinds[static_cast<size_t>(kind - first_of_kind.begin())];
+    const auto kind = std::find(kinds.begin(), kinds.end(), static_cast<size_t>(weight.layer));
+    if (weight.layer < 0 || kind == kinds.end()) continue;
+    LayerWork& work = step.kinds[static_cast<size_t>(kind - kinds.begin())];
     if (weight.expert == 0) {
       add(work.expert, elements, numbers.experts, true);
     } else if (is_expert_or_dense(weight.part)) {
@@ -128,6 +137,10 @@ StepWork work_of(const ModelSpec& spec, const Layout& layout, const Numbers& num
     }
   }
   return step;
+}
+
+StepWork work_of(const ModelSpec& spec, const Layout& layout, const Numbers& numbers) {
+  return WorkModel(spec).of(layout, numbers);
 }
 
 }  // namespace dure

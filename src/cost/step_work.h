@@ -8,6 +8,7 @@
 
 #include "cluster/layout.h"
 #include "cost/weight_format.h"
+#include "model/inventory.h"
 #include "model/spec.h"
 
 namespace dure {
@@ -58,6 +59,18 @@ struct StepWork {
   double hidden = 0.0;
   Layout layout;
   int layers = 0;  // of the whole model
+};
+
+// Work of many layouts of one model: its weights are listed once, equal layers and experts as one.
+class WorkModel {
+ public:
+  explicit WorkModel(const ModelSpec& spec);
+  StepWork of(const Layout& layout, const Numbers& numbers) const;
+
+ private:
+  ModelSpec spec_;
+  std::vector<size_t> kind_of_;  // [layers] the first layer that is equal
+  std::vector<Weight> weights_;  // matrices of the first layers of a kind, of experts only number 0
 };
 
 StepWork work_of(const ModelSpec& spec, const Layout& layout, const Numbers& numbers);
