@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +16,7 @@
 #include "cli/number_range.h"
 #include "cluster/machine_memory.h"
 #include "cluster/this_machine.h"
+#include "cost/retype.h"
 
 namespace dure {
 namespace {
@@ -81,34 +80,6 @@ int fit_size(const Options& options, int64_t parameters) {
              format_count(parameters), format.name, format_decimal_bytes(bytes),
              format_bytes(bytes), gpus, gpu.name);
   return 0;
-}
-
-// What a quantized release stores its matrices in, where its method's name says it.
-std::string format_of_release(const std::string& quantization) {
-  std::string name = quantization;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (name == "awq" || name == "gptq") return "int4";
-  if (name == "fp8" || name == "nvfp4" || name == "mxfp4") return name;
-  return "";
-}
-
-// Plain types change the spec; block formats are counted beside it.
-std::optional<WeightFormat> retype(const Options& options, ModelSpec& spec) {
-  const std::string name =
-      options.weights.empty() ? format_of_release(spec.quantization) : options.weights;
-  if (name.empty()) return std::nullopt;
-  const WeightFormat format = find_weight_format(name);
-  if (name == "bf16") {
-    spec.dtype = DType::bf16;
-  } else if (name == "f16" || name == "fp16") {
-    spec.dtype = DType::f16;
-  } else if (name == "f32" || name == "fp32") {
-    spec.dtype = DType::f32;
-  } else {
-    return format;
-  }
-  return std::nullopt;
 }
 
 Compute compute_of(const Options& options, const ModelSpec& spec) {
@@ -183,7 +154,7 @@ int fit_model(const Options& options) {
   ModelSpec spec = planned_spec(options.model);
   check_layout_flags(options.layout);
   check_layout_for(spec, options.layout.layout);
-  const std::optional<WeightFormat> format = retype(options, spec);
+  const std::optional<WeightFormat> format = retype(spec, options.weights);
   const MemoryModel model(spec, format);
   FitReport report;
   report.model = options.model;
