@@ -35,6 +35,8 @@ struct Facts {
   bool from_files = false;  // types are those of the files, not config.json's
   int64_t total = 0;
   int64_t active = 0;
+  int64_t embedding = 0;  // parameters of the table that tokens are looked up in
+  int64_t head = 0;       // of the output's; 0 where it is the same table
   int64_t weight_bytes = 0;
   std::map<std::string, int64_t> dtypes;  // parameters of each type
   const MoeFfn* moe = nullptr;            // of the first mixture, null if dense
@@ -77,6 +79,8 @@ void gather(Facts& facts, const std::string& model) {
   for (const Weight& weight : facts.weights) {
     facts.total += weight.elements();
     facts.weight_bytes += weight.bytes();
+    if (weight.part == Part::embedding) facts.embedding += weight.elements();
+    if (weight.part == Part::lm_head) facts.head += weight.elements();
     facts.dtypes[std::string(to_string(weight.dtype))] += weight.elements();
   }
   for (const LayerSpec& layer : facts.spec.layers) {
@@ -173,6 +177,8 @@ Json to_json(const Facts& facts, bool list_weights) {
       {"recurrent_layers", recurrent_layers(spec)},
       {"total_params", facts.total},
       {"active_params", facts.active},
+      {"embedding_params", facts.embedding},
+      {"head_params", facts.head},
       {"moe_layers", facts.moe_layers},
       {"experts", facts.moe == nullptr ? 0 : facts.moe->experts},
       {"top_k", facts.moe == nullptr ? 0 : facts.moe->top_k},
@@ -202,6 +208,17 @@ Json to_json(const Facts& facts, bool list_weights) {
   return json;
 }
 
+// Publishers differ in whether they count the tables of tokens as active.
+std::string active_line(const Facts& facts) {
+  if (facts.moe == nullptr) return format_count(facts.active);
+  const std::string without = format_count(facts.active - facts.embedding);
+  if (facts.head == 0) {
+    return fmt::format("{}; without embedding {}", format_count(facts.active), without);
+  }
+  return fmt::format("{}; without embedding {}, without head too {}", format_count(facts.active),
+                     without, format_count(facts.active - facts.embedding - facts.head));
+}
+
 void print_facts(const Facts& facts) {
   const ModelSpec& spec = facts.spec;
   Table table({{"", Table::Align::left}, {"", Table::Align::left}});
@@ -216,7 +233,7 @@ void print_facts(const Facts& facts) {
     table.add({"recurrent", fmt::format("{} layers", recurrent_layers(spec))});
   }
   table.add({"total parameters", format_count(facts.total)});
-  table.add({"active parameters", format_count(facts.active)});
+  table.add({"active parameters", active_line(facts)});
   if (facts.moe != nullptr) {
     table.add(
         {"experts", fmt::format("{} in each of {} layers, {} active: sparsity multiplier {:g}",

@@ -135,6 +135,16 @@ TEST(Inspect, PrintsWhatTheConfigHolds) {
   EXPECT_EQ(json["context"], 32768);
 }
 
+TEST(Inspect, SaysWhichOfTheActiveParametersAreTablesOfTokens) {
+  const Outcome outcome = dure({"inspect", "gpt-oss-120b", "--json"});
+  const Json json = parse_json(outcome.out, "output");
+  EXPECT_EQ(json["active_params"], 5711982912);
+  EXPECT_EQ(json["embedding_params"], 201088 * 2880);
+  EXPECT_EQ(json["head_params"], 201088 * 2880);
+  EXPECT_THAT(dure({"inspect", "gpt-oss-120b"}).out, HasSubstr("without embedding 5,132,849,472"));
+  EXPECT_EQ(parse_json(dure({"inspect", "qwen3-0.6b", "--json"}).out, "")["head_params"], 0);
+}
+
 TEST(Inspect, ListsEveryTensorOfACheckpointWithItsStoredType) {
   const Outcome outcome = dure({"inspect", data("models/qwen3-yarn-f32"), "--weights", "--json"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;

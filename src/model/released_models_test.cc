@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <set>
 #include <string>
 
 #include "base/error.h"
@@ -105,15 +106,25 @@ constexpr Published published[] = {
     {"meta-llama--Llama-4-Scout-17B-16E-Instruct", 109, 17, Active::all, 0.9, "model card"},
     {"mistralai--Mixtral-8x7B-v0.1", 46.7, 12.9, Active::all, 0, "model card"},
     {"mistralai--Mixtral-8x22B-v0.1", 141, 39, Active::all, 0, "model card"},
+    {"meta-llama--Meta-Llama-3.1-8B", 8.03, 8.03, Active::all, 0, "model card"},
+    {"meta-llama--Meta-Llama-3.1-70B", 70.6, 70.6, Active::all, 0, "model card"},
     {"meta-llama--Meta-Llama-3.1-405B", 405, 405, Active::all, 0, "arXiv:2407.21783"},
     {"Qwen--Qwen3-235B-A22B", 235, 22, Active::all, 0, "arXiv:2505.09388"},
     {"Qwen--Qwen3-30B-A3B", 30.5, 3.3, Active::all, 0, "model card"},
+    {"Qwen--Qwen3-Coder-480B-A35B-Instruct", 480, 35, Active::all, 0, "model card"},
+    {"Qwen--Qwen3-0.6B", 0.6, 0.44, Active::without_embedding, 0, "model card"},
+    {"Qwen--Qwen3-1.7B", 1.7, 1.4, Active::without_embedding, 0, "model card"},
+    {"Qwen--Qwen3-VL-4B-Instruct", 4.0, 3.6, Active::without_embedding, 0, "Qwen3-4B's card"},
+    {"Qwen--Qwen3-8B", 8.2, 6.95, Active::without_tables, 0, "model card"},
+    {"Qwen--Qwen3-32B", 32.8, 31.2, Active::without_tables, 0, "model card"},
+    {"nvidia--Qwen3.6-35B-A3B-NVFP4", 35, 3, Active::without_embedding, 0, "model card"},
     {"Qwen--Qwen3.5-122B-A10B", 122, 10, Active::all, 0, "model card"},
     {"Qwen--Qwen3.5-35B-A3B", 35, 3, Active::without_embedding, 0, "model card"},
     {"Qwen--Qwen3.5-27B", 27, 27, Active::all, 0, "model card"},
     {"nvidia--Qwen3.5-397B-A17B-NVFP4", 397, 17, Active::all, 0, "model card"},
     {"zai-org--GLM-5", 744, 40, Active::without_tables, 0, "arXiv:2602.15763"},
-    {"MiniMaxAI--MiniMax-M2.5", 229, 10, Active::without_tables, 0, "model card"},
+    {"zai-org--GLM-5.2", 744, 40, Active::without_embedding, 0, "model card"},
+    {"MiniMaxAI--MiniMax-M2.5", 230, 10, Active::without_tables, 0, "model card"},
     {"MiniMaxAI--MiniMax-M3", 428, 23, Active::without_tables, 0, "model card"},
     {"google--gemma-4-26B-A4B", 25.2, 3.8, Active::all, 0, "model card"},
     {"nvidia--Gemma-4-31B-IT-NVFP4", 30.7, 30.7, Active::all, 0, "model card"},
@@ -132,7 +143,8 @@ double active_as(const ModelSpec& spec, Active counts) {
   return active / 1e9;
 }
 
-// Within one in a hundred, or the same once rounded or cut off to the digits that were printed.
+// Within one in a hundred, or the same once rounded or cut off to the digits that were printed:
+// "1T" stands for 950 to 1,100 billion, "37B" for 36.5 to 38.
 bool agrees(double counted, double stated) {
   double unit = 1.0;
   if (stated != std::floor(stated)) unit = 0.1;
@@ -149,6 +161,76 @@ TEST(ReleasedModels, CountWhatTheirPublishersSay) {
     const double active = active_as(spec, model.counts);
     EXPECT_TRUE(agrees(total, model.total)) << model.name << ": " << total << ", " << model.source;
     EXPECT_TRUE(agrees(active, model.active)) << model.name << ": " << active;
+  }
+}
+
+// ---- releases that share their parameters
+
+struct Same {
+  const char* name;
+  const char* as;
+};
+
+// Quantized copies, later trainings of one shape, and the text part of models that also see.
+constexpr Same same[] = {
+    {"deepseek-ai--DeepSeek-R1", "deepseek-ai--DeepSeek-V3"},
+    {"nvidia--DeepSeek-V3.1-NVFP4", "deepseek-ai--DeepSeek-V3"},
+    {"nvidia--DeepSeek-V3.2-NVFP4", "deepseek-ai--DeepSeek-V3.2"},
+    {"nvidia--DeepSeek-V4-Flash-NVFP4", "deepseek-ai--DeepSeek-V4-Flash"},
+    {"nvidia--DeepSeek-V4-Pro-NVFP4", "deepseek-ai--DeepSeek-V4-Pro"},
+    {"sgl-project--DeepSeek-V4-Pro-FP8", "deepseek-ai--DeepSeek-V4-Pro"},
+    {"moonshotai--Kimi-K2.5", "moonshotai--Kimi-K2-Instruct"},
+    {"nvidia--Kimi-K2.5-NVFP4", "moonshotai--Kimi-K2.5"},
+    {"nvidia--Kimi-K2.7-Code-NVFP4", "moonshotai--Kimi-K2.5"},
+    {"zai-org--GLM-5-FP8", "zai-org--GLM-5"},
+    {"nvidia--GLM-5-NVFP4", "zai-org--GLM-5"},
+    {"nvidia--GLM-5.1-NVFP4", "zai-org--GLM-5"},
+    {"zai-org--GLM-5.2-FP8", "zai-org--GLM-5.2"},
+    {"nvidia--GLM-5.2-NVFP4", "zai-org--GLM-5.2"},
+    {"nvidia--MiniMax-M2.5-NVFP4", "MiniMaxAI--MiniMax-M2.5"},
+    {"nvidia--Llama-3.1-70B-Instruct-FP8", "meta-llama--Meta-Llama-3.1-70B"},
+    {"nvidia--Gemma-4-26B-A4B-NVFP4", "google--gemma-4-26B-A4B"},
+    {"nvidia--Qwen3-235B-A22B-NVFP4", "Qwen--Qwen3-235B-A22B"},
+    {"Qwen--Qwen3-235B-A22B-FP8", "Qwen--Qwen3-235B-A22B"},
+    {"Qwen--Qwen3-VL-235B-A22B-Instruct", "Qwen--Qwen3-235B-A22B"},
+    {"Qwen--Qwen3-30B-A3B-FP8", "Qwen--Qwen3-30B-A3B"},
+    {"Qwen--Qwen3-VL-30B-A3B-Instruct", "Qwen--Qwen3-30B-A3B"},
+    {"Qwen--Qwen3-32B-FP8", "Qwen--Qwen3-32B"},
+    {"Qwen--Qwen3-32B-FP8-Static-PerTensor", "Qwen--Qwen3-32B"},
+    {"Qwen--Qwen3-VL-32B-Instruct", "Qwen--Qwen3-32B"},
+    {"Qwen--Qwen3-VL-32B-Thinking", "Qwen--Qwen3-32B"},
+    {"Qwen--Qwen3-VL-8B-Instruct", "Qwen--Qwen3-8B"},
+    {"Qwen--Qwen3-VL-2B-Instruct", "Qwen--Qwen3-1.7B"},
+    {"nvidia--Qwen3.5-122B-A10B-NVFP4", "Qwen--Qwen3.5-122B-A10B"},
+    {"nvidia--Qwen3.6-35B-A3B-NVFP4", "Qwen--Qwen3.5-35B-A3B"},
+    {"nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4", "nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"},
+    {"nvidia--NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4",
+     "nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"},
+    {"nvidia--NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
+     "nvidia--NVIDIA-Nemotron-3-Super-120B-A12B-FP8"},
+    {"nvidia--NVIDIA-Nemotron-3-Ultra-550B-A55B-FP8",
+     "nvidia--NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16"},
+    {"nvidia--NVIDIA-Nemotron-3-Ultra-550B-A55B-NVFP4",
+     "nvidia--NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16"},
+};
+
+TEST(ReleasedModels, CountTheSameHoweverTheyAreStored) {
+  for (const Same& model : same) {
+    const ModelSpec one = load_spec(released(model.name));
+    const ModelSpec other = load_spec(released(model.as));
+    EXPECT_EQ(total_parameters(one), total_parameters(other)) << model.name;
+    EXPECT_EQ(active_parameters(one), active_parameters(other)) << model.name;
+  }
+}
+
+// Two whose publishers state no figures that could be compared.
+TEST(ReleasedModels, AreAllHeldToAFigure) {
+  std::set<std::string> held = {"XiaomiMiMo--MiMo-7B-Base", "moonshotai--Kimi-K3"};
+  for (const Exact& model : exact) held.insert(model.name);
+  for (const Published& model : published) held.insert(model.name);
+  for (const Same& model : same) held.insert(model.name);
+  for (const auto& entry : fs::directory_iterator(source_path("testdata/configs/released"))) {
+    EXPECT_EQ(held.count(entry.path().stem().string()), 1) << entry.path();
   }
 }
 
