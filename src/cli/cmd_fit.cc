@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/fit_report.h"
+#include "cli/floor_report.h"
 #include "cli/layout_flags.h"
 #include "cli/model_argument.h"
 #include "cli/number_range.h"
@@ -59,26 +60,17 @@ int64_t ceil_div(int64_t a, int64_t b) {
 
 // Only the floor: parameters × bytes over nominal memory.
 int fit_size(const Options& options, int64_t parameters) {
-  const WeightFormat format =
-      find_weight_format(options.weights.empty() ? "bf16" : options.weights);
   const Gpu gpu = gpu_of(options);
-  const int64_t bytes = bytes_in(format, parameters);
-  const int64_t gpus = ceil_div(bytes, gpu.nominal_bytes);
+  const std::vector<WeightFloor> floors =
+      options.weights.empty()
+          ? floor_table(parameters, gpu.nominal_bytes)
+          : std::vector{
+                weight_floor(parameters, find_weight_format(options.weights), gpu.nominal_bytes)};
   if (options.json) {
-    const Json json = {{"model", options.model},
-                       {"total_params", parameters},
-                       {"gpu", gpu.name},
-                       {"gpu_bytes", gpu.usable_bytes},
-                       {"gpu_bytes_as_sold", gpu.nominal_bytes},
-                       {"weight_bytes", bytes},
-                       {"min_gpus", gpus},
-                       {"assumptions", {{"weights", format.name}, {"weights_alone", true}}}};
-    fmt::print("{}\n", json.dump(2));
-    return 0;
+    fmt::print("{}\n", size_json(options.model, gpu, floors).dump(2));
+  } else {
+    fmt::print("{}", size_table(options.model, gpu, floors));
   }
-  fmt::print("{} parameters as {} are {} ({}): at least {} × {} for the weights alone\n",
-             format_count(parameters), format.name, format_decimal_bytes(bytes),
-             format_bytes(bytes), gpus, gpu.name);
   return 0;
 }
 
@@ -165,6 +157,7 @@ int fit_model(const Options& options) {
   report.question = question_of(options, spec, report.gpu);
   report.kv_format = kv_format_of(options, report.question.shape.compute);
   report.answer = fit(model, report.question);
+  report.at_best = at_best_around(model, report.question, report.min_gpus);
   report.remarks = fit_remarks(model, report.question, report.answer);
   if (!report.answer.fits) report.nearest = nearest_that_fits(model, report.question);
   if (options.json) {

@@ -135,6 +135,17 @@ TEST(Inspect, PrintsWhatTheConfigHolds) {
   EXPECT_EQ(json["context"], 32768);
 }
 
+TEST(Inspect, DividesAllExpertsByTheActiveOnes) {
+  const TempFolder folder;
+  folder.write("config.json", R"({"architectures": ["MixtralForCausalLM"], "model_type": "mixtral",
+    "hidden_size": 1024, "intermediate_size": 512, "num_hidden_layers": 2, "vocab_size": 1000,
+    "num_attention_heads": 8, "num_key_value_heads": 8, "num_local_experts": 64,
+    "num_experts_per_tok": 2, "max_position_embeddings": 2048, "tie_word_embeddings": false})");
+  const Outcome outcome = dure({"inspect", folder.path().string(), "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(parse_json(outcome.out, "output")["sparsity_multiplier"], 32);
+}
+
 TEST(Inspect, SaysWhichOfTheActiveParametersAreTablesOfTokens) {
   const Outcome outcome = dure({"inspect", "gpt-oss-120b", "--json"});
   const Json json = parse_json(outcome.out, "output");
@@ -276,6 +287,39 @@ TEST(Fit, CountsTheFloorOfASizeAlone) {
   EXPECT_EQ(gpus("1T", "bf16", "h200"), 15);
   EXPECT_EQ(gpus("1.8T", "fp4", "192GB"), 5);
   EXPECT_EQ(gpus("1.8T", "fp4", "b200"), 5);
+}
+
+TEST(Fit, PrintsTheArithmeticOfASizeAsItIsCheckedByHand) {
+  const std::string text = dure({"fit", "1T", "--gpu", "80GB"}).out;
+  EXPECT_THAT(text, HasSubstr("bf16     1,000,000,000,000 × 2 bytes = 2 TB; ÷ 80 GB = 25 "));
+  EXPECT_THAT(text, HasSubstr("fp8      1,000,000,000,000 × 1 byte = 1 TB; ÷ 80 GB = 12.5 "));
+  EXPECT_THAT(text, HasSubstr("fp4      1,000,000,000,000 × 0.5 bytes = 500 GB; ÷ 80 GB = 6.25 "));
+  const Json json = parse_json(dure({"fit", "671B", "--gpu", "h200", "--json"}).out, "output");
+  ASSERT_EQ(json["floor_table"].size(), 3);
+  EXPECT_EQ(json["min_gpus"], 10);
+  EXPECT_EQ(json["floor_table"][0]["weight_bytes"], 1342000000000);
+  EXPECT_EQ(json["floor_table"][1]["min_gpus"], 5);
+  EXPECT_EQ(json["floor_table"][2]["min_gpus"], 3);
+  expect_refused(dure({"fit", "4000000T", "--weights", "f32", "--gpu", "80GB"}), "too many bytes");
+}
+
+TEST(Fit, SaysWhatTheFloorLeavesForTheCache) {
+  const Outcome outcome =
+      dure({"fit", "deepseek-v3", "--gpu", "h200", "--tp", "8", "--context", "4096", "--json"});
+  const Json floor = parse_json(outcome.out, "output")["floor"];
+  EXPECT_EQ(floor["gpus"], 5);
+  EXPECT_LT(floor["free_after_weights"].get<int64_t>(), 0);
+  EXPECT_EQ(floor["kv_tokens"], 0);
+  EXPECT_EQ(floor["sequences"], 0);
+  ASSERT_EQ(floor["more_gpus"].size(), 2);
+  for (const Json& more : floor["more_gpus"]) {
+    // 256 pages of 16 tokens of 61 latent rows of 576 bf16 values
+    EXPECT_EQ(more["sequences"], more["free_after_weights"].get<int64_t>() / (4096 * 70272));
+    EXPECT_EQ(more["kv_tokens"].get<int64_t>() / 16,
+              more["free_after_weights"].get<int64_t>() / (16 * 70272));
+  }
+  EXPECT_THAT(dure({"fit", "deepseek-v3", "--gpu", "h200", "--tp", "8"}).out,
+              HasSubstr("Why the floor is no deployment"));
 }
 
 TEST(Fit, AnswersNoWithTheNearestLayoutThatFits) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cli/floor_report.h"
 #include "cli/table.h"
 
 namespace dure {
@@ -175,7 +176,7 @@ std::string fit_table(const ModelSpec& spec, const FitReport& report) {
       report.weight_format, report.min_gpus, report.gpu.name, to_string(report.answer.layout));
   text += rank_table(spec, report) + '\n' + verdict(spec, report) + '\n';
   for (const std::string& remark : report.remarks) text += "note: " + remark + '\n';
-  return text + assumptions(spec, report);
+  return text + assumptions(spec, report) + '\n' + at_best_table(report.at_best, report.question);
 }
 
 Json fit_json(const ModelSpec& spec, const FitReport& report) {
@@ -190,6 +191,7 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
       {"usable_bytes", question.memory_bytes},
       {"min_gpus", report.min_gpus},
       {"weight_bytes", report.weight_bytes},
+      {"floor", at_best_json(report.at_best)},
       {"layout", layout_json(answer.layout)},
       {"nodes", question.nodes_of(answer.layout)},
       {"fits", answer.fits},

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cluster/gpu.h"
 #include "cost/fit.h"
+#include "cost/floor.h"
 
 namespace dure {
 
@@ -17,6 +18,7 @@ struct FitReport {
   int64_t weight_bytes = 0;  // of one copy
   std::string weight_format;
   std::string kv_format;
+  std::vector<AtBest> at_best;  // of min_gpus, and of more
   FitQuestion question;
   FitAnswer answer;
   std::optional<FitAnswer> nearest;  // where the answer is no

@@ -8,6 +8,7 @@
 
 #include "base/closest.h"
 #include "base/error.h"
+#include "cost/most_bytes.h"
 
 namespace dure {
 namespace {
@@ -42,7 +43,8 @@ WeightFormat find_weight_format(std::string_view name) {
 }
 
 int64_t bytes_in(const WeightFormat& format, int64_t weights) {
-  return static_cast<int64_t>(std::ceil(static_cast<double>(weights) * format.bits_per_weight / 8));
+  const double bytes = std::ceil(static_cast<double>(weights) * format.bits_per_weight / 8);
+  return bytes < static_cast<double>(most_bytes) ? static_cast<int64_t>(bytes) : most_bytes;
 }
 
 }  // namespace dure

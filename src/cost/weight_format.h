@@ -18,6 +18,7 @@ struct WeightFormat {
 WeightFormat find_weight_format(std::string_view name);
 std::vector<std::string> known_weight_formats();
 
-int64_t bytes_in(const WeightFormat& format, int64_t weights);  // rounded up
+// Rounded up; at most most_bytes.
+int64_t bytes_in(const WeightFormat& format, int64_t weights);
 
 }  // namespace dure

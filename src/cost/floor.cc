@@ -1,0 +1,78 @@
+// See floor.h.
+#include "cost/floor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cost/most_bytes.h"
+
+namespace dure {
+namespace {
+
+// As many decimals as the number has, up to two; a quotient above a whole number never looks like
+// it, since it is rounded up.
+std::string quotient_text(int64_t bytes, int64_t gpu_bytes) {
+  const double exact = static_cast<double>(bytes) / static_cast<double>(gpu_bytes);
+  if (bytes % gpu_bytes == 0) return fmt::format("{}", bytes / gpu_bytes);
+  std::string text = fmt::format("{:.2f}", exact);
+  if (text.ends_with(".00"))
+    return fmt::format("a little {} {}", std::round(exact) > exact ? "below" : "above",
+                       std::round(exact));
+  return text.ends_with('0') ? text.substr(0, text.size() - 1) : text;
+}
+
+}  // namespace
+
+WeightFloor weight_floor(int64_t parameters, const WeightFormat& format, int64_t gpu_bytes) {
+  const int64_t bytes = bytes_in(format, parameters);
+  if (bytes >= most_bytes) {
+    throw_bad_input(fmt::format("{} parameters as {} are more bytes than can be counted",
+                                format_count(parameters), format.name),
+                    "give a smaller size, as 10T", "MODEL");
+  }
+  return {format, parameters, bytes, gpu_bytes,
+          bytes / gpu_bytes + (bytes % gpu_bytes != 0 ? 1 : 0)};
+}
+
+std::string arithmetic_of(const WeightFloor& floor) {
+  const double each = floor.format.bits_per_weight / 8;
+  return fmt::format("{} × {:g} {} = {}; ÷ {} = {}", format_count(floor.parameters), each,
+                     each == 1.0 ? "byte" : "bytes", format_decimal_bytes(floor.weight_bytes),
+                     format_decimal_bytes(floor.gpu_bytes),
+                     quotient_text(floor.weight_bytes, floor.gpu_bytes));
+}
+
+std::vector<WeightFloor> floor_table(int64_t parameters, int64_t gpu_bytes) {
+  std::vector<WeightFloor> table;
+  for (const char* name : {"bf16", "fp8", "fp4"}) {
+    table.push_back(weight_floor(parameters, find_weight_format(name), gpu_bytes));
+  }
+  return table;
+}
+
+AtBest at_best(const MemoryModel& model, const FitQuestion& question, int64_t gpus) {
+  const Layout one;
+  const RunShape shape = question.shape_for(model.spec(), one.dp);
+  const RankShare all = share_of(model.spec(), one, 0);
+  const int64_t each = question.budget() - question.shape.overhead;
+
+  AtBest best;
+  best.gpus = gpus;
+  best.context = shape.context;
+  best.usable_bytes = bounded_product(gpus, std::max<int64_t>(each, 0));
+  best.free_after_weights = best.usable_bytes - std::min(model.all_weights(), most_bytes);
+  if (best.free_after_weights <= 0) return best;
+  const int64_t sequence = sequence_bytes(model.spec(), one, all, shape);
+  best.sequences = best.free_after_weights / std::max<int64_t>(sequence, 1);
+  const int64_t page = kv_page_bytes(model.spec(), one, all, shape);
+  // Where no layer keeps all tokens, sequences of the context are all that there can be.
+  best.kv_tokens = page > 0 ? bounded_product(best.free_after_weights / page, shape.page_tokens)
+                            : bounded_product(best.sequences, shape.context);
+  return best;
+}
+
+}  // namespace dure
