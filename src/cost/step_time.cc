@@ -8,11 +8,6 @@
 namespace dure {
 namespace {
 
-double operations_per_second(const GpuSpeed& gpu, MathUnit unit) {
-  if (unit == MathUnit::fp4) return gpu.fp4;
-  return unit == MathUnit::fp8 ? gpu.fp8 : gpu.bf16;
-}
-
 // Reads and operations overlap, but not where both take long.
 double slower_of(double a, double b) {
   const double a2 = a * a;
@@ -147,6 +142,11 @@ class StageClock {
 };
 
 }  // namespace
+
+double operations_per_second(const GpuSpeed& gpu, MathUnit unit) {
+  if (unit == MathUnit::fp4) return gpu.fp4;
+  return unit == MathUnit::fp8 ? gpu.fp8 : gpu.bf16;
+}
 
 const char* to_string(Operation operation) {
   constexpr std::array<const char*, operations_of_a_step> names = {

@@ -10,6 +10,8 @@
 
 namespace dure {
 
+double operations_per_second(const GpuSpeed& gpu, MathUnit unit);  // on paper
+
 // What the ranks of a group run on.
 struct Hardware {
   GpuSpeed gpu;
