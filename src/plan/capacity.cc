@@ -1,0 +1,103 @@
+// See capacity.h.
+#include "plan/capacity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+
+namespace dure {
+namespace {
+
+constexpr int64_t process_overhead = int64_t{1} << 30;  // bytes: context, libraries, graphs
+constexpr int most_stages_asked = 4;
+
+Capacity capacity_of_rank(const MemoryModel& model, const FitQuestion& question, int rank) {
+  const Layout& layout = question.layout;
+  RunShape shape = question.shape_for(model.spec(), layout.dp);
+  shape.states = 0;
+  shape.pages = 0;
+  Capacity capacity;
+  capacity.budget = question.budget();
+  capacity.memory = model.of(layout, rank, shape);
+  capacity.memory.communication +=
+      gpu_dispatch_workspace(model.spec(), layout, shape.max_batch_tokens);
+  capacity.free = capacity.budget - capacity.memory.total();
+  const RankShare share = share_of(model.spec(), layout, rank);
+  capacity.sequence = sequence_bytes(model.spec(), layout, share, shape);
+  const int64_t most = std::numeric_limits<int32_t>::max();
+  if (capacity.free >= 0) {
+    capacity.sequences =
+        capacity.sequence == 0 ? most : std::min(capacity.free / capacity.sequence, most);
+  }
+  return capacity;
+}
+
+// Stages differ by the kinds of their layers, ranks of a stage by what is left over in a cut.
+std::vector<int> telling_ranks(const Layout& layout) {
+  const int stages = layout.pp <= most_stages_asked ? layout.pp : 2;
+  std::vector<int> ranks;
+  for (int stage = 0; stage < stages; ++stage) ranks.push_back(stage * layout.stage_ranks());
+  if (layout.stage_ranks() > 1) ranks.push_back(layout.stage_ranks() - 1);
+  if (layout.world() - 1 > ranks.back()) ranks.push_back(layout.world() - 1);
+  return ranks;
+}
+
+}  // namespace
+
+FitQuestion fit_question(const PlanQuestion& question, const Layout& layout, const KvFormat& kv,
+                         int64_t chunk, int64_t sequences) {
+  FitQuestion fit;
+  fit.layout = layout;
+  fit.shape.compute = Compute::bf16;
+  fit.shape.kv_element_bytes = kv.bytes;
+  fit.shape.frees_windows = true;
+  fit.shape.max_batch_tokens = chunk;
+  fit.shape.overhead = process_overhead;
+  fit.memory_bytes = question.gpu.usable_bytes;
+  fit.utilization = question.utilization;
+  fit.ranks_per_node = question.gpus_per_node;
+  fit.context = question.input + question.output;
+  fit.sequences = sequences;
+  return fit;
+}
+
+Capacity capacity_of(const MemoryModel& model, const FitQuestion& question) {
+  const auto tightness = [](const Capacity& c) { return std::pair(c.sequences, c.free); };
+  std::optional<Capacity> tightest;
+  for (const int rank : telling_ranks(question.layout)) {
+    const Capacity capacity = capacity_of_rank(model, question, rank);
+    if (!tightest || tightness(capacity) < tightness(*tightest)) tightest = capacity;
+    if (capacity.free < 0) break;
+  }
+  return *tightest;
+}
+
+std::string why_it_does_not_fit(const Capacity& capacity) {
+  const RankMemory& memory = capacity.memory;
+  if (capacity.free >= 0) {
+    return fmt::format("one sequence's cache takes {} a rank, {} are left beside weights of {}",
+                       format_bytes(capacity.sequence), format_bytes(capacity.free),
+                       format_bytes(memory.weights + memory.padding));
+  }
+  const int64_t weights = memory.weights + memory.padding;
+  const std::string missing = format_bytes(-capacity.free) + " missing";
+  if (weights > capacity.budget) {
+    return fmt::format("{}: weights alone {} a rank, {} usable", missing, format_bytes(weights),
+                       format_bytes(capacity.budget));
+  }
+  std::vector<std::pair<int64_t, const char*>> kinds = {{memory.activation, "activations"},
+                                                        {memory.communication, "communication"},
+                                                        {memory.overhead, "overhead"}};
+  std::sort(kinds.rbegin(), kinds.rend());
+  return fmt::format("{}: weights {} leave {} a rank, {} take {} of it", missing,
+                     format_bytes(weights), format_bytes(capacity.budget - weights),
+                     kinds[0].second, format_bytes(kinds[0].first));
+}
+
+}  // namespace dure

@@ -1,0 +1,130 @@
+// See deployment.h.
+#include "plan/deployment.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dure {
+namespace {
+
+// A load generator that draws lengths from 80% to 100% of a nominal one, as public measurements do:
+// its mean is 90%.
+constexpr double shortest = 0.8;
+constexpr double mean_of_nominal = 0.9;
+constexpr int requests_each = 10;
+constexpr int64_t requests_replayed = 40'960;
+
+int64_t nominal(int64_t mean) {
+  return std::llround(static_cast<double>(mean) / mean_of_nominal);
+}
+
+// Of `waves` requests one after the other for each user; fewer where there are very many users.
+int waves(int64_t concurrency) {
+  return static_cast<int>(
+      std::clamp<int64_t>(requests_replayed / std::max<int64_t>(concurrency, 1), 2, requests_each));
+}
+
+void complete(Service& service, const Deployment& deployment, const PlannedLoad& load) {
+  const auto output = static_cast<double>(load.output);
+  service.per_gpu = service.tokens_per_s / deployment.gpus();
+  service.per_user = service.tpot > 0.0 ? 1.0 / service.tpot : 0.0;
+  service.requests_per_s = service.tokens_per_s / output;
+  service.request_seconds = service.ttft + (output - 1.0) * service.tpot;
+  service.in_flight = static_cast<double>(load.concurrency);
+}
+
+StepLoad decode_load(int64_t sequences, const PlannedLoad& load) {
+  StepLoad step;
+  step.decodes = static_cast<double>(sequences);
+  step.decode_keys =
+      step.decodes * (static_cast<double>(load.input) + 0.5 * static_cast<double>(load.output));
+  return step;
+}
+
+StepLoad prompt_load(double tokens, double length) {
+  StepLoad step;
+  step.prefill_tokens = tokens;
+  step.prefill_pairs = tokens * 0.5 * std::min(tokens, length);
+  step.prompts = step.prompts_done = std::max(1.0, tokens / length);
+  return step;
+}
+
+}  // namespace
+
+int64_t sequences_at_once(const Deployment& deployment, int64_t concurrency) {
+  const int64_t groups = deployment.groups();
+  const int64_t busiest = (concurrency + groups - 1) / groups;
+  return std::min({busiest, deployment.batch, deployment.capacity.sequences});
+}
+
+Service serve(const Deployment& deployment, const EngineTime& engine, const PlannedLoad& load) {
+  EngineModel model = engine.model;
+  model.budget = deployment.chunk;
+  model.cache_tokens =
+      static_cast<double>(std::min(deployment.batch, deployment.capacity.sequences)) *
+      static_cast<double>(load.input + load.output);
+  const int64_t groups = deployment.groups();
+  const int64_t each = load.concurrency / groups;
+  const int64_t with_one_more = load.concurrency % groups;
+  Service sum;
+  const auto add = [&](int64_t concurrency, int64_t count) {
+    if (concurrency == 0 || count == 0) return;
+    const ServedMeans means = replay(deployment.work, deployment.hardware, engine.constants, model,
+                                     {static_cast<int>(concurrency), nominal(load.input),
+                                      nominal(load.output), shortest, waves(concurrency)});
+    const double tokens_per_s = means.tokens_per_s * static_cast<double>(count);
+    sum.tokens_per_s += tokens_per_s;
+    sum.ttft += means.ttft * tokens_per_s;
+    sum.tpot += means.tpot * tokens_per_s;
+  };
+  add(each, groups - with_one_more);
+  add(each + 1, with_one_more);
+  sum.ttft /= sum.tokens_per_s;
+  sum.tpot /= sum.tokens_per_s;
+  complete(sum, deployment, load);
+  return sum;
+}
+
+Service best_case(const Deployment& deployment, const EngineTime& engine, const PlannedLoad& load) {
+  const auto seconds = [&](const StepLoad& step) {
+    return step_time(deployment.work, deployment.hardware, engine.constants, step).total();
+  };
+  const auto input = static_cast<double>(load.input);
+  const auto output = static_cast<double>(load.output);
+  const int64_t sequences = sequences_at_once(deployment, load.concurrency);
+  const auto chunk = static_cast<double>(deployment.chunk);
+  const double decoded = static_cast<double>(sequences) / seconds(decode_load(sequences, load));
+  const double prefilled = chunk / seconds(prompt_load(chunk, input)) / input * output;
+  const int64_t busy = std::min<int64_t>(deployment.groups(), load.concurrency);
+  Service best;
+  best.tokens_per_s = static_cast<double>(busy) * std::min(decoded, prefilled);
+  best.tpot = seconds(decode_load(1, load));
+  // The shortest prompts take least.
+  best.ttft = mean_of_nominal * seconds(prompt_load(mean_of_nominal * input, input));
+  complete(best, deployment, load);
+  return best;
+}
+
+TypicalStep typical_decode(const Deployment& deployment, const EngineTime& engine,
+                           const PlannedLoad& load) {
+  const StepLoad step = decode_load(sequences_at_once(deployment, load.concurrency), load);
+  return {step, step_time(deployment.work, deployment.hardware, engine.constants, step)};
+}
+
+TypicalStep typical_prefill(const Deployment& deployment, const EngineTime& engine,
+                            const PlannedLoad& load) {
+  const auto input = static_cast<double>(load.input);
+  const StepLoad step = prompt_load(std::min(static_cast<double>(deployment.chunk), input), input);
+  return {step, step_time(deployment.work, deployment.hardware, engine.constants, step)};
+}
+
+EngineTime engine_time(const std::string& engine) {
+  EngineTime time;
+  time.ttft = {0.6, 1.6};
+  time.tpot = {0.8, 1.25};
+  if (engine == "sglang") time.model.scheduler = Scheduler::prompts_first;
+  if (engine == "trtllm") time.model.scheduler = Scheduler::whole_prompts;
+  return time;
+}
+
+}  // namespace dure

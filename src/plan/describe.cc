@@ -1,0 +1,86 @@
+// See describe.h.
+#include "plan/describe.h"
+
+#include <algorithm>
+
+namespace dure {
+namespace {
+
+Range experts_held(const ModelSpec& spec, const Layout& layout, const RankShare& share) {
+  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+    const auto* moe = std::get_if<MoeFfn>(&spec.layers[static_cast<size_t>(i)].ffn);
+    if (moe != nullptr) return experts_of(*moe, layout, share.place.ep);
+  }
+  return {};
+}
+
+}  // namespace
+
+Users most_users(const PlanModel& model, const PlanQuestion& question,
+                 const Deployment& deployment) {
+  const int64_t cached = deployment.capacity.sequences;
+  const int64_t most = std::min(cached, deployment.batch);
+  const auto with = [&](int64_t each) {
+    PlannedLoad load = load_of(question);
+    load.concurrency = each * deployment.groups();
+    return miss_of(question, serve(deployment, model.engine, load));
+  };
+  Users users;
+  int64_t kept = 0;
+  int64_t broken = most + 1;
+  const bool limited = question.ttft_limit > 0.0 || question.tpot_limit > 0.0;
+  users.end = cached <= deployment.batch ? "cache" : "sequences of a step";
+  if (!limited) kept = most;
+  while (broken - kept > 1) {
+    const int64_t each = kept == 0 && broken == most + 1 ? most : (kept + broken) / 2;
+    const std::string miss = with(each);
+    (miss.empty() ? kept : broken) = each;
+    if (!miss.empty()) users.end = miss.substr(0, 4);
+  }
+  users.count = kept * deployment.groups();
+  return users;
+}
+
+PlannedLayout describe(const PlanModel& model, const PlanQuestion& question, const Ranked& ranked) {
+  const Deployment& deployment = ranked.deployment;
+  const Layout& layout = deployment.layout;
+  const PlannedLoad load = load_of(question);
+  PlannedLayout planned;
+  planned.layout = layout;
+  planned.replicas = deployment.replicas;
+  planned.gpus_used = deployment.gpus();
+  planned.gpus_idle = question.gpus - planned.gpus_used;
+  planned.nodes_each = deployment.placement.nodes_each;
+  planned.ranks_per_node = deployment.placement.ranks_per_node;
+  planned.kv = deployment.kv;
+  planned.chunk = deployment.chunk;
+  planned.batch = deployment.batch;
+
+  const int64_t at_once = sequences_at_once(deployment, load.concurrency);
+  const FitAnswer answer = fit(model.memory, fit_question(question, layout, deployment.kv,
+                                                          deployment.chunk, at_once * layout.dp));
+  for (int rank = 0; rank < layout.world(); ++rank) {
+    const RankShare share = share_of(model.spec, layout, rank);
+    const RankFit& held = answer.ranks[static_cast<size_t>(rank)];
+    planned.ranks.push_back({share.place, rank / planned.ranks_per_node,
+                             rank % planned.ranks_per_node, share.layers,
+                             experts_held(model.spec, layout, share), held.memory, held.free});
+  }
+  planned.tightest = answer.tightest;
+  planned.kv_tokens = deployment.capacity.sequences * (load.input + load.output);
+
+  planned.service = ranked.service;
+  planned.ttft_band = model.engine.ttft;
+  planned.tpot_band = model.engine.tpot;
+  const Users users = most_users(model, question, deployment);
+  planned.users = users.count;
+  planned.users_end = users.end;
+  planned.decode = typical_decode(deployment, model.engine, load);
+  planned.prefill = typical_prefill(deployment, model.engine, load);
+  planned.bound = planned.decode.time.bound();
+  planned.miss = miss_of(question, ranked.service);
+  planned.meets_limits = planned.miss.empty();
+  return planned;
+}
+
+}  // namespace dure

@@ -1,0 +1,138 @@
+// See plan.h: checks the question, searches, and says what was assumed.
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "plan/describe.h"
+#include "plan/pareto.h"
+#include "plan/reasons.h"
+#include "plan/rule_of_thumb.h"
+
+namespace dure {
+namespace {
+
+constexpr int most_gpus = 16'384;
+constexpr int64_t most_in_flight = 1'000'000;
+constexpr int64_t most_tokens = int64_t{1} << 30;
+
+void check(const PlanQuestion& question) {
+  const auto between = [](const char* flag, auto value, auto least, auto most) {
+    if (value >= least && value <= most) return;
+    throw_bad_input(fmt::format("--{} {}: must be from {} to {}", flag, value, least, most), "",
+                    flag);
+  };
+  if (!question.gpu.speed) {
+    throw_bad_input(
+        fmt::format("--gpu {}: a size alone says nothing about speed", question.gpu.name),
+        "name one of the catalogue (h100, h200, b200 …); `dure fit` takes a size", "gpu");
+  }
+  between("gpus", question.gpus, 1, most_gpus);
+  between("gpus-per-node", question.gpus_per_node, 1, most_gpus);
+  between("input", question.input, int64_t{1}, most_tokens);
+  between("output", question.output, int64_t{1}, most_tokens);
+  between("top", question.top, 1, 1000);
+  if (question.concurrency == 0) {
+    throw_bad_input("no load: how many requests are in flight?", "give --concurrency N",
+                    "concurrency");
+  }
+  between("concurrency", question.concurrency, int64_t{1}, most_in_flight);
+}
+
+std::vector<std::string> notes_of(const ModelSpec& spec, const PlanQuestion& question,
+                                  const PlanAnswer& answer) {
+  std::vector<std::string> notes;
+  const int rest = question.gpus % question.gpus_per_node;
+  if (rest != 0 && question.gpus > question.gpus_per_node) {
+    notes.push_back(fmt::format(
+        "{} GPUs are {} nodes of {} and one of {}: a replica lies within one of them or on whole "
+        "equal ones, never on unequal shares",
+        question.gpus, question.gpus / question.gpus_per_node, question.gpus_per_node, rest));
+  }
+  if (!answer.ranked.empty() && answer.ranked.front().gpus_idle > 0) {
+    const PlannedLayout& best = answer.ranked.front();
+    notes.push_back(fmt::format("{} of {} GPUs are idle in the best plan: {} replicas of {} ranks",
+                                best.gpus_idle, question.gpus, best.replicas, best.layout.world()));
+  }
+  if (spec.context > 0 && question.input + question.output > spec.context) {
+    notes.push_back(
+        fmt::format("requests of {} tokens are longer than the {} that the model promises",
+                    format_count(question.input + question.output), format_count(spec.context)));
+  }
+  if (!spec.planned_only.empty()) {
+    notes.push_back("dure itself does not run this model: " + spec.planned_only);
+  }
+  return notes;
+}
+
+std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuestion& question) {
+  const Gpu& gpu = question.gpu;
+  const std::string weights = question.weights ? std::string(question.weights->name)
+                                               : std::string(to_string(model.spec.dtype));
+  const auto band = [](const Band& b) { return fmt::format("{:.2f} to {:.2f} ×", b.low, b.high); };
+  return {
+      fmt::format("load: closed, {} requests in flight, lengths uniform within 11% of {} in and {} "
+                  "out, no shared prefixes, no speculative decoding; means over ten requests of "
+                  "each user, the first burst included",
+                  format_count(question.concurrency), format_count(question.input),
+                  format_count(question.output)),
+      fmt::format("engine: the scheduler of {}; weights {}; {:.0f}% of {} usable of {} on {}",
+                  question.engine, weights, question.utilization * 100,
+                  format_bytes(gpu.usable_bytes), format_decimal_bytes(gpu.nominal_bytes),
+                  gpu.name),
+      fmt::format(
+          "data sheet: {:.2f} TB/s memory, {:.0f} GB/s each way between the GPUs of a node, "
+          "{:.0f} GB/s of each GPU between nodes; {} GPUs a node",
+          gpu.speed->memory / 1e12, gpu.speed->link / 1e9, question.nic / 1e9,
+          question.gpus_per_node),
+      fmt::format("error bands: 8 of 10 measured values lie within {} TTFT and {} TPOT",
+                  band(model.engine.ttft), band(model.engine.tpot)),
+  };
+}
+
+std::string verdict_of(const PlanQuestion& question, const PlanAnswer& answer) {
+  if (answer.met) {
+    const PlannedLayout& best = answer.ranked.front();
+    return fmt::format("best: {} × ({}): {:.0f} tokens/s, TTFT {}, TPOT {}", best.replicas,
+                       to_string(best.layout), best.service.tokens_per_s,
+                       in_time(best.service.ttft), in_time(best.service.tpot));
+  }
+  if (answer.closest) {
+    return fmt::format("no layout keeps the limits; the closest, {} × ({}): {}",
+                       answer.closest->replicas, to_string(answer.closest->layout),
+                       answer.closest->miss);
+  }
+  return fmt::format("no layout of {} × {} holds the model", question.gpus, question.gpu.name);
+}
+
+}  // namespace
+
+PlanAnswer plan(const ModelSpec& spec, const PlanQuestion& question, const PlanProgress& progress) {
+  check(question);
+  const PlanModel model(spec, question);
+  Found found = search(model, question, progress);
+  PlanAnswer answer;
+  answer.weight_bytes = model.memory.all_weights();
+  answer.layouts = found.layouts;
+  answer.replays = found.replays;
+  for (size_t i = 0; i < std::min<size_t>(question.top, found.ranked.size()); ++i) {
+    answer.ranked.push_back(describe(model, question, found.ranked[i]));
+  }
+  answer.met = !answer.ranked.empty();
+  if (!answer.met && !found.missed.empty()) {
+    answer.closest = describe(model, question, found.missed.front());
+  }
+  answer.points = pareto(model, question, found.fits);
+  answer.rejected = std::move(found.rejected);
+  answer.rule_of_thumb =
+      rule_of_thumb(model, question, answer.met ? &answer.ranked.front() : nullptr);
+  answer.verdict = verdict_of(question, answer);
+  answer.notes = notes_of(spec, question, answer);
+  answer.assumptions = assumptions_of(model, question);
+  return answer;
+}
+
+}  // namespace dure

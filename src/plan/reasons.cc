@@ -1,0 +1,136 @@
+// See reasons.h.
+#include "plan/reasons.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace dure {
+namespace {
+
+constexpr double worth_telling = 0.02;  // of a step
+
+std::string rate(double tokens_per_s) {
+  return fmt::format("{:.0f} tokens/s", tokens_per_s);
+}
+
+// What the objective is about.
+std::string in_objective(const PlanQuestion& question, const Service& service) {
+  switch (question.objective) {
+    case Objective::latency:
+      return in_time(service.request_seconds) + " a request";
+    case Objective::cost:
+      return rate(service.per_gpu) + " a GPU";
+    default:
+      return rate(service.tokens_per_s);
+  }
+}
+
+struct Share {
+  Operation operation = Operation::launch;
+  double of_step = 0.0;
+  double seconds = 0.0;
+  double total = 0.0;
+};
+
+Share exchange_share(const StepTime& time) {
+  Share largest{Operation::tensor_exchange, 0.0, 0.0, time.total()};
+  for (const Operation each :
+       {Operation::tensor_exchange, Operation::expert_exchange, Operation::stage_exchange}) {
+    if (time.of(each) > largest.seconds) {
+      largest = {each, time.of(each) / time.total(), time.of(each), time.total()};
+    }
+  }
+  return largest;
+}
+
+constexpr double exchange_is_why = 0.25;  // of a decode step
+
+// Nothing where the exchanges stay inside nodes or take little of a step.
+std::string crossing(const Ranked& ranked, const StepTime& time) {
+  const Layout& layout = ranked.deployment.layout;
+  const int inside = ranked.deployment.placement.ranks_per_node;
+  const Share share = exchange_share(time);
+  if (ranked.deployment.placement.nodes_each == 1 || share.of_step < exchange_is_why) return "";
+  std::string what;
+  if (share.operation == Operation::tensor_exchange && layout.tp > inside) {
+    what = fmt::format("tp {} crosses nodes", layout.tp);
+  } else if (share.operation == Operation::expert_exchange && layout.stage_ranks() > inside) {
+    what = fmt::format("experts over {} ranks cross nodes", layout.stage_ranks());
+  } else {
+    return "";
+  }
+  return fmt::format("{}: {} take {:.0f}% of a decode step ({} of {})", what,
+                     in_words(share.operation), 100.0 * share.of_step, in_time(share.seconds),
+                     in_time(share.total));
+}
+
+}  // namespace
+
+std::string in_time(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
+  if (seconds < 1.0) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+const char* in_words(Operation operation) {
+  constexpr std::array<const char*, operations_of_a_step> words = {"attention projections",
+                                                                   "attention over the cache",
+                                                                   "dense feed-forward",
+                                                                   "experts",
+                                                                   "sums over ranks",
+                                                                   "experts' dispatch and combine",
+                                                                   "transfers between stages",
+                                                                   "output head",
+                                                                   "launching"};
+  return words[static_cast<size_t>(operation)];
+}
+
+RejectedLayout why_not(const PlanModel& model, const PlanQuestion& question, const Ranked& ranked,
+                       const Ranked* best) {
+  RejectedLayout rejected{ranked.deployment.layout, ranked.deployment.replicas, RejectedFor::slower,
+                          ""};
+  const StepTime time = typical_decode(ranked.deployment, model.engine, load_of(question)).time;
+  const std::string crosses = crossing(ranked, time);
+  const std::string at_best = ranked.only_promised ? " at best" : "";
+  if (!ranked.meets_limits) {
+    const std::string miss = miss_of(question, ranked.service);
+    rejected.why = miss.starts_with("TTFT") ? RejectedFor::ttft : RejectedFor::tpot;
+    rejected.reason = miss + at_best + (crosses.empty() ? "" : "; " + crosses);
+    return rejected;
+  }
+  const std::string against =
+      best == nullptr ? ""
+                      : fmt::format(", the best gives {}", in_objective(question, best->service));
+  const std::string gives = in_objective(question, ranked.service) + at_best + against;
+  if (!crosses.empty()) rejected.why = RejectedFor::crosses_nodes;
+  rejected.reason = crosses.empty() ? gives : crosses + "; " + gives;
+  if (!crosses.empty() || best == nullptr) return rejected;
+  const auto told =
+      differences({{}, time}, typical_decode(best->deployment, model.engine, load_of(question)));
+  if (!told.empty()) rejected.reason += "; a decode step: " + told.front();
+  return rejected;
+}
+
+std::vector<std::string> differences(const TypicalStep& of, const TypicalStep& best) {
+  std::vector<std::pair<double, Operation>> all;
+  for (size_t i = 0; i < operations_of_a_step; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    all.emplace_back(of.time.of(operation) - best.time.of(operation), operation);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.first) > std::abs(b.first);
+  });
+  std::vector<std::string> lines;
+  for (const auto& [seconds, operation] : all) {
+    if (std::abs(seconds) < worth_telling * best.time.total()) continue;
+    lines.push_back(fmt::format("{} {} instead of {}", in_words(operation),
+                                in_time(of.time.of(operation)), in_time(best.time.of(operation))));
+  }
+  return lines;
+}
+
+}  // namespace dure

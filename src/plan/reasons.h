@@ -1,0 +1,21 @@
+// Why a layout was not taken, and how two of them differ: sentences with their numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/search.h"
+
+namespace dure {
+
+std::string in_time(double seconds);  // "48.0 ms", "1.25 s"
+const char* in_words(Operation operation);
+
+// Of a layout that fits, but is not among those ranked; `best` is null where none keeps the limits.
+RejectedLayout why_not(const PlanModel& model, const PlanQuestion& question, const Ranked& ranked,
+                       const Ranked* best);
+
+// Of a decode step, operation by operation, largest first; what hardly differs is left out.
+std::vector<std::string> differences(const TypicalStep& of, const TypicalStep& best);
+
+}  // namespace dure
