@@ -13,6 +13,7 @@ constexpr double shortest = 0.8;
 constexpr double mean_of_nominal = 0.9;
 constexpr int requests_each = 10;
 constexpr int64_t requests_replayed = 40'960;
+constexpr double certain = 1.05;  // of a best case: lengths vary, and runs begin and end
 
 int64_t nominal(int64_t mean) {
   return std::llround(static_cast<double>(mean) / mean_of_nominal);
@@ -92,13 +93,26 @@ Service best_case(const Deployment& deployment, const EngineTime& engine, const 
   const auto input = static_cast<double>(load.input);
   const auto output = static_cast<double>(load.output);
   const int64_t sequences = sequences_at_once(deployment, load.concurrency);
-  const auto chunk = static_cast<double>(deployment.chunk);
-  const double decoded = static_cast<double>(sequences) / seconds(decode_load(sequences, load));
-  const double prefilled = chunk / seconds(prompt_load(chunk, input)) / input * output;
+  // One token for each, and the share of prompts that comes with it, in full chunks: what a chunk
+  // adds to a step of decodes, or what it takes in steps of its own.
+  const StepLoad decodes = decode_load(sequences, load);
+  const bool whole = engine.model.scheduler == Scheduler::whole_prompts;
+  const double chunk = whole ? input : static_cast<double>(deployment.chunk);
+  StepLoad prompts = prompt_load(chunk, input);
+  prompts.prompts = std::max(prompts.prompts, static_cast<double>(deployment.layout.pp));
+  double apart = 0.0;
+  if (engine.model.scheduler != Scheduler::prompts_first) {
+    prompts.decodes = decodes.decodes;
+    prompts.decode_keys = decodes.decode_keys;
+    apart = seconds(decodes);
+  }
+  const auto at_once = static_cast<double>(sequences);
+  const double round =
+      seconds(decodes) + at_once * input / output * (seconds(prompts) - apart) / chunk;
   const int64_t busy = std::min<int64_t>(deployment.groups(), load.concurrency);
   Service best;
-  best.tokens_per_s = static_cast<double>(busy) * std::min(decoded, prefilled);
-  best.tpot = seconds(decode_load(1, load));
+  best.tokens_per_s = certain * static_cast<double>(busy) * at_once / round;
+  best.tpot = seconds(decode_load(1, load)) / certain;
   // The shortest prompts take least.
   best.ttft = mean_of_nominal * seconds(prompt_load(mean_of_nominal * input, input));
   complete(best, deployment, load);

@@ -30,12 +30,11 @@ class Front {
     return load;
   }
 
-  // By a step with all sequences decoding: a user who shares steps with fewer of them than there
-  // are in flight is where fewer are in flight.
   bool could_be_on_it(const Deployment& deployment, int64_t each) const {
     const PlannedLoad load = load_of_each(deployment, each);
-    const double per_gpu = best_case(deployment, model_.engine, load).per_gpu;
-    const double per_user = 1.0 / typical_decode(deployment, model_.engine, load).time.total();
+    const Service best = best_case(deployment, model_.engine, load);
+    const double per_gpu = best.per_gpu;
+    const double per_user = best.tokens_per_s / static_cast<double>(load.concurrency);
     return std::none_of(points.begin(), points.end(), [&](const ParetoPoint& point) {
       return point.per_gpu >= per_gpu && point.per_user >= per_user;
     });
