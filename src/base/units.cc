@@ -79,6 +79,31 @@ int64_t parse_count(std::string_view text, std::string_view what) {
   return parse(text, what, count_units, "write a count as 4096, 128K, 70B or 1.5T");
 }
 
+double parse_seconds(std::string_view text, std::string_view what) {
+  constexpr std::array units = {Unit{"us", 1e-6}, Unit{"ms", 1e-3}, Unit{"s", 1.0},
+                                Unit{"min", 60.0}};
+  constexpr double longest = 366.0 * 86400.0;
+  double number = 0;
+  const auto [end, status] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
+  for (const Unit& unit : units) {
+    const double seconds = number * unit.factor;
+    if (status == std::errc() && unit.suffix == suffix && seconds > 0.0 && seconds <= longest) {
+      return seconds;
+    }
+  }
+  throw_bad_input(fmt::format("{}: cannot read '{:.60}' as a time", what, text),
+                  "write a time above 0 with its unit: 30ms, 1.5s", std::string(what));
+}
+
+std::string format_seconds(double seconds) {
+  const double size = std::abs(seconds);
+  if (size < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
+  if (size < 1.0) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
 std::string format_bytes(int64_t bytes) {
   constexpr std::array names = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);

@@ -29,6 +29,20 @@ TEST(Units, RefusesWhatIsNotASize) {
   EXPECT_THROW(parse_count("12GiB", "MODEL"), Error);
 }
 
+TEST(Units, ReadsTimesOnlyWithTheirUnit) {
+  EXPECT_DOUBLE_EQ(parse_seconds("30ms", "--tpot"), 0.03);
+  EXPECT_DOUBLE_EQ(parse_seconds("1.5s", "--ttft"), 1.5);
+  EXPECT_DOUBLE_EQ(parse_seconds("250us", "--tpot"), 250e-6);
+  EXPECT_DOUBLE_EQ(parse_seconds("2min", "--ttft"), 120.0);
+  for (const char* text :
+       {"30", "", "ms", "-3ms", "0s", "nan s", "inf", "3h", "1e3s", "3 ms ", "99999999999min"}) {
+    EXPECT_THROW(parse_seconds(text, "--tpot"), Error) << text;
+  }
+  EXPECT_EQ(format_seconds(0.048), "48.0 ms");
+  EXPECT_EQ(format_seconds(1.25), "1.25 s");
+  EXPECT_EQ(format_seconds(12e-6), "12 µs");
+}
+
 TEST(Units, PrintsBytesInBinaryUnitsAndCountsInThousands) {
   EXPECT_EQ(format_bytes(512), "512 B");
   EXPECT_EQ(format_bytes(int64_t{3} << 29), "1.50 GiB");

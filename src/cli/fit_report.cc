@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "cli/floor_report.h"
+#include "cli/memory_report.h"
 #include "cli/table.h"
 
 namespace dure {
@@ -29,16 +30,10 @@ Held held_by(const ModelSpec& spec, const Layout& layout, int rank) {
   return held;
 }
 
-std::string span(Range range) {
-  if (range.size() == 0) return "–";
-  if (range.size() == 1) return fmt::format("{}", range.begin);
-  return fmt::format("{}–{}", range.begin, range.end - 1);
-}
-
 std::vector<std::string> cells_of(const Held& held, const RankFit& rank) {
   const RankMemory& memory = rank.memory;
-  return {span(held.layers),
-          span(held.experts),
+  return {span_text(held.layers),
+          span_text(held.experts),
           format_bytes(memory.weights),
           format_bytes(memory.padding),
           format_bytes(memory.kv),
@@ -71,7 +66,7 @@ std::string rank_table(const ModelSpec& spec, const FitReport& report) {
                                     answer.ranks[static_cast<size_t>(last)]) == cells) {
       ++last;
     }
-    std::vector<std::string> row = {span({first, last})};
+    std::vector<std::string> row = {span_text({first, last})};
     row.insert(row.end(), cells.begin(), cells.end());
     table.add(row);
     first = last;
@@ -132,24 +127,6 @@ std::string assumptions(const ModelSpec& spec, const FitReport& report) {
       report.gpu.name, format_bytes(question.shape.overhead));
 }
 
-Json layout_json(const Layout& layout) {
-  return {{"tp", layout.tp},
-          {"pp", layout.pp},
-          {"dp", layout.dp},
-          {"ep", layout.ep},
-          {"world", layout.world()}};
-}
-
-void put_memory(Json& json, const RankFit& rank) {
-  json["weights"] = rank.memory.weights;
-  json["padding"] = rank.memory.padding;
-  json["kv"] = rank.memory.kv;
-  json["activation"] = rank.memory.activation;
-  json["communication"] = rank.memory.communication;
-  json["overhead"] = rank.memory.overhead;
-  json["free"] = rank.free;
-}
-
 Json ranks_json(const ModelSpec& spec, const FitAnswer& answer) {
   Json ranks = Json::array();
   for (int rank = 0; rank < answer.layout.world(); ++rank) {
@@ -161,7 +138,8 @@ Json ranks_json(const ModelSpec& spec, const FitAnswer& answer) {
                  {"ep", held.place.ep},
                  {"layers", {held.layers.begin, held.layers.end}},
                  {"experts", {held.experts.begin, held.experts.end}}};
-    put_memory(json, answer.ranks[static_cast<size_t>(rank)]);
+    put_memory(json, answer.ranks[static_cast<size_t>(rank)].memory,
+               answer.ranks[static_cast<size_t>(rank)].free);
     ranks.push_back(json);
   }
   return ranks;
@@ -201,7 +179,7 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
       {"max_sequences", answer.most_sequences},
       {"tightest_rank", answer.tightest},
   };
-  put_memory(json, answer.ranks[answer.tightest]);
+  put_memory(json, answer.ranks[answer.tightest].memory, answer.ranks[answer.tightest].free);
   json["ranks"] = ranks_json(spec, answer);
   json["nearest"] = nullptr;
   if (report.nearest) {

@@ -98,7 +98,7 @@ std::string verdict_of(const PlanQuestion& question, const PlanAnswer& answer) {
     const PlannedLayout& best = answer.ranked.front();
     return fmt::format("best: {} × ({}): {:.0f} tokens/s, TTFT {}, TPOT {}", best.replicas,
                        to_string(best.layout), best.service.tokens_per_s,
-                       in_time(best.service.ttft), in_time(best.service.tpot));
+                       format_seconds(best.service.ttft), format_seconds(best.service.tpot));
   }
   if (answer.closest) {
     return fmt::format("no layout keeps the limits; the closest, {} × ({}): {}",

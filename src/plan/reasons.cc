@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/units.h"
+
 namespace dure {
 namespace {
 
@@ -21,7 +23,7 @@ std::string rate(double tokens_per_s) {
 std::string in_objective(const PlanQuestion& question, const Service& service) {
   switch (question.objective) {
     case Objective::latency:
-      return in_time(service.request_seconds) + " a request";
+      return format_seconds(service.request_seconds) + " a request";
     case Objective::cost:
       return rate(service.per_gpu) + " a GPU";
     default:
@@ -64,17 +66,11 @@ std::string crossing(const Ranked& ranked, const StepTime& time) {
     return "";
   }
   return fmt::format("{}: {} take {:.0f}% of a decode step ({} of {})", what,
-                     in_words(share.operation), 100.0 * share.of_step, in_time(share.seconds),
-                     in_time(share.total));
+                     in_words(share.operation), 100.0 * share.of_step,
+                     format_seconds(share.seconds), format_seconds(share.total));
 }
 
 }  // namespace
-
-std::string in_time(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
-  if (seconds < 1.0) return fmt::format("{:.1f} ms", seconds * 1e3);
-  return fmt::format("{:.2f} s", seconds);
-}
 
 const char* in_words(Operation operation) {
   constexpr std::array<const char*, operations_of_a_step> words = {"attention projections",
@@ -128,7 +124,8 @@ std::vector<std::string> differences(const TypicalStep& of, const TypicalStep& b
   for (const auto& [seconds, operation] : all) {
     if (std::abs(seconds) < worth_telling * best.time.total()) continue;
     lines.push_back(fmt::format("{} {} instead of {}", in_words(operation),
-                                in_time(of.time.of(operation)), in_time(best.time.of(operation))));
+                                format_seconds(of.time.of(operation)),
+                                format_seconds(best.time.of(operation))));
   }
   return lines;
 }

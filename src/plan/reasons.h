@@ -8,7 +8,6 @@
 
 namespace dure {
 
-std::string in_time(double seconds);  // "48.0 ms", "1.25 s"
 const char* in_words(Operation operation);
 
 // Of a layout that fits, but is not among those ranked; `best` is null where none keeps the limits.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "plan/numbers.h"
 #include "plan/reasons.h"
 
@@ -274,7 +275,8 @@ double excess(const PlanQuestion& question, const Service& service) {
 
 std::string miss_of(const PlanQuestion& question, const Service& service) {
   const auto over = [](const char* what, double seconds, double limit) {
-    return fmt::format("{} {} above the limit of {}", what, in_time(seconds), in_time(limit));
+    return fmt::format("{} {} above the limit of {}", what, format_seconds(seconds),
+                       format_seconds(limit));
   };
   if (question.tpot_limit > 0.0 && service.tpot > question.tpot_limit) {
     return over("TPOT", service.tpot, question.tpot_limit);

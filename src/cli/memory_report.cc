@@ -1,0 +1,34 @@
+// See memory_report.h.
+#include "cli/memory_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace dure {
+
+std::string span_text(Range range) {
+  if (range.size() == 0) return "–";
+  if (range.size() == 1) return fmt::format("{}", range.begin);
+  return fmt::format("{}–{}", range.begin, range.end - 1);
+}
+
+Json layout_json(const Layout& layout) {
+  return {{"tp", layout.tp},
+          {"pp", layout.pp},
+          {"dp", layout.dp},
+          {"ep", layout.ep},
+          {"world", layout.world()}};
+}
+
+void put_memory(Json& json, const RankMemory& memory, int64_t free) {
+  json["weights"] = memory.weights;
+  json["padding"] = memory.padding;
+  json["kv"] = memory.kv;
+  json["activation"] = memory.activation;
+  json["communication"] = memory.communication;
+  json["overhead"] = memory.overhead;
+  json["free"] = free;
+}
+
+}  // namespace dure

@@ -1,0 +1,271 @@
+// See plan_report.h.
+#include "cli/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/units.h"
+#include "cli/memory_report.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "plan/reasons.h"
+
+namespace dure {
+namespace {
+
+constexpr auto right = Table::Align::right;
+constexpr size_t front_rows = 8;
+
+// Words of a sentence over lines; those after the first are indented.
+std::string folded(const std::string& text, int columns, int indent) {
+  std::string lines;
+  int used = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    const int width = display_width(word);
+    if (used > indent && used + 1 + width > columns) {
+      lines += '\n' + std::string(static_cast<size_t>(indent), ' ');
+      used = indent;
+    } else if (at > 0) {
+      lines += ' ';
+      ++used;
+    }
+    lines += word;
+    used += width;
+    at = end + 1;
+  }
+  return lines + '\n';
+}
+
+std::string tokens_text(double per_second) {
+  return per_second < 100.0 ? fmt::format("{:.1f}", per_second)
+                            : format_count(static_cast<int64_t>(per_second + 0.5));
+}
+
+std::string layout_text(const PlannedLayout& planned) {
+  return fmt::format("{} × ({})", planned.replicas, to_string(planned.layout));
+}
+
+std::string heading(const PlanQuestion& question, const PlanAnswer& answer) {
+  const int nodes = (question.gpus + question.gpus_per_node - 1) / question.gpus_per_node;
+  std::string text =
+      fmt::format("{}: weights {} ({}) on {} × {} in {} node{}\n", question.model,
+                  format_decimal_bytes(answer.weight_bytes), format_bytes(answer.weight_bytes),
+                  question.gpus, question.gpu.name, nodes, nodes == 1 ? "" : "s");
+  text += question.concurrency > 0
+              ? fmt::format("{} requests in flight", format_count(question.concurrency))
+              : fmt::format("{} requests/s", question.rate);
+  text += fmt::format(" of {} tokens in, {} out; objective {}", format_count(question.input),
+                      format_count(question.output), to_string(question.objective));
+  if (question.ttft_limit > 0.0) text += "; TTFT ≤ " + format_seconds(question.ttft_limit);
+  if (question.tpot_limit > 0.0) text += "; TPOT ≤ " + format_seconds(question.tpot_limit);
+  return text + "\n\n";
+}
+
+std::string ranked_table(const std::vector<PlannedLayout>& ranked) {
+  Table table({{"", right},
+               {"replicas × layout"},
+               {"TTFT", right},
+               {"TPOT", right},
+               {"tokens/s", right},
+               {"per GPU", right},
+               {"per user", right},
+               {"users", right},
+               {"bound"}});
+  int place = 0;
+  for (const PlannedLayout& each : ranked) {
+    table.add({fmt::format("{}", ++place), layout_text(each), format_seconds(each.service.ttft),
+               format_seconds(each.service.tpot), tokens_text(each.service.tokens_per_s),
+               tokens_text(each.service.per_gpu), tokens_text(each.service.per_user),
+               format_count(each.users), to_string(each.bound)});
+  }
+  return table.text();
+}
+
+std::string band_text(const char* what, double value, const Band& band) {
+  return fmt::format("{} {} to {}", what, format_seconds(band.low * value),
+                     format_seconds(band.high * value));
+}
+
+std::string memory_table(const PlannedLayout& planned) {
+  Table table({{"ranks"},
+               {"layers"},
+               {"experts"},
+               {"weights", right},
+               {"kv", right},
+               {"activation", right},
+               {"communication", right},
+               {"overhead", right},
+               {"free", right}});
+  const auto cells_of = [](const PlannedRank& rank) {
+    return std::vector<std::string>{span_text(rank.layers),
+                                    span_text(rank.experts),
+                                    format_bytes(rank.memory.weights + rank.memory.padding),
+                                    format_bytes(rank.memory.kv),
+                                    format_bytes(rank.memory.activation),
+                                    format_bytes(rank.memory.communication),
+                                    format_bytes(rank.memory.overhead),
+                                    format_bytes(rank.free)};
+  };
+  for (size_t first = 0; first < planned.ranks.size();) {
+    const auto cells = cells_of(planned.ranks[first]);
+    size_t last = first + 1;
+    while (last < planned.ranks.size() && cells_of(planned.ranks[last]) == cells) ++last;
+    std::vector<std::string> row = {
+        span_text({static_cast<int64_t>(first), static_cast<int64_t>(last)})};
+    row.insert(row.end(), cells.begin(), cells.end());
+    table.add(row);
+    first = last;
+  }
+  return table.text();
+}
+
+std::string step_text(const char* what, const TypicalStep& step, int columns) {
+  std::vector<std::pair<double, Operation>> parts;
+  for (size_t i = 0; i < operations_of_a_step; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    parts.emplace_back(step.time.of(operation), operation);
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = fmt::format("{} {}:", what, format_seconds(step.time.total()));
+  for (const auto& [seconds, operation] : parts) {
+    if (seconds < 0.01 * step.time.total()) continue;
+    text += fmt::format(" {} {:.0f}%,", in_words(operation), 100.0 * seconds / step.time.total());
+  }
+  text.back() = ' ';
+  return folded(text, columns, 2);
+}
+
+// The best layout in full.
+std::string details(const PlanQuestion& question, const PlannedLayout& best, int columns) {
+  std::string text =
+      folded(fmt::format("{}: 8 of 10 measured runs lie within {} and {}; users end by {}",
+                         layout_text(best), band_text("TTFT", best.service.ttft, best.ttft_band),
+                         band_text("TPOT", best.service.tpot, best.tpot_band), best.users_end),
+             columns, 2);
+  text +=
+      folded(fmt::format("a replica has {} node{} with {} ranks on each; up to {} tokens a step; "
+                         "cache {} for {} tokens of each dp rank",
+                         best.nodes_each, best.nodes_each == 1 ? "" : "s", best.ranks_per_node,
+                         format_count(best.chunk), best.kv.name, format_count(best.kv_tokens)),
+             columns, 2);
+  text += step_text(
+      fmt::format("a decode step of {:.0f} sequences with {} tokens each takes",
+                  best.decode.load.decodes, format_count(question.input + question.output / 2))
+          .c_str(),
+      best.decode, columns);
+  text += step_text(
+      fmt::format("a prefill step of {:.0f} tokens takes", best.prefill.load.prefill_tokens)
+          .c_str(),
+      best.prefill, columns);
+  text += "\nmemory of each rank, the cache as this load fills it:\n";
+  return text + memory_table(best);
+}
+
+std::string rule_text(const RuleOfThumb& rule, int columns) {
+  std::string text = folded(fmt::format("rule of thumb (tp = GPUs per node, pp = nodes), {}: {}",
+                                        to_string(rule.layout), rule.why),
+                            columns, 2);
+  if (rule.planned) {
+    const Service& service = rule.planned->service;
+    text += fmt::format("  TTFT {}, TPOT {}, {} tokens/s, {} per GPU\n",
+                        format_seconds(service.ttft), format_seconds(service.tpot),
+                        tokens_text(service.tokens_per_s), tokens_text(service.per_gpu));
+  }
+  for (const std::string& line : rule.difference) text += "  a decode step: " + line + '\n';
+  return text;
+}
+
+std::string front_text(const PlanAnswer& answer) {
+  std::vector<ParetoPoint> front;
+  for (const ParetoPoint& point : answer.points) {
+    if (point.on_front) front.push_back(point);
+  }
+  if (front.empty()) return "";
+  std::sort(front.begin(), front.end(),
+            [](const ParetoPoint& a, const ParetoPoint& b) { return a.per_user > b.per_user; });
+  Table table({{"tokens/s per user", right},
+               {"per GPU", right},
+               {"in flight", right},
+               {"replicas × layout"}});
+  const size_t rows = std::min(front_rows, front.size());
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t at = rows == 1 ? 0 : row * (front.size() - 1) / (rows - 1);
+    const ParetoPoint& point = front[at];
+    table.add({tokens_text(point.per_user), tokens_text(point.per_gpu),
+               format_count(point.concurrency),
+               fmt::format("{} × ({})", point.replicas, to_string(point.layout))});
+  }
+  return fmt::format(
+             "fastest for a user to cheapest for you: {} of the {} layouts and loads that no "
+             "other beats in both\n",
+             rows, front.size()) +
+         table.text();
+}
+
+std::string rejected_text(const PlanAnswer& answer, int columns) {
+  constexpr std::array<std::pair<RejectedFor, const char*>, 8> classes = {{
+      {RejectedFor::does_not_fit, "do not fit"},
+      {RejectedFor::crosses_nodes, "cross nodes"},
+      {RejectedFor::tpot, "miss the TPOT"},
+      {RejectedFor::ttft, "miss the TTFT"},
+      {RejectedFor::rate, "cannot keep up"},
+      {RejectedFor::slower, "are beaten"},
+      {RejectedFor::placement, "do not lie evenly on these nodes"},
+      {RejectedFor::engine, "the engine cannot split so"},
+  }};
+  std::string text = fmt::format("{} of {} layouts are not above, each class with its nearest:\n",
+                                 answer.rejected.size(), answer.layouts);
+  for (const auto& [why, words] : classes) {
+    const auto is_so = [why = why](const RejectedLayout& each) { return each.why == why; };
+    const auto count = std::count_if(answer.rejected.begin(), answer.rejected.end(), is_so);
+    if (count == 0) continue;
+    // Of those that do not fit, the last has most ranks; the others are in order.
+    const auto last = std::find_if(answer.rejected.rbegin(), answer.rejected.rend(), is_so);
+    const auto first = std::find_if(answer.rejected.begin(), answer.rejected.end(), is_so);
+    const RejectedLayout& shown = why == RejectedFor::does_not_fit ? *last : *first;
+    text +=
+        folded(fmt::format("  {} {}: {}: {}", count, words, to_string(shown.layout), shown.reason),
+               columns, 4);
+  }
+  return text;
+}
+
+std::string alternatives_text(const PlanAnswer& answer, int columns) {
+  if (answer.alternatives.empty()) return "";
+  std::string text = "ways out:\n";
+  for (const Alternative& each : answer.alternatives) {
+    text += folded(fmt::format("  {}: {}", each.title, each.text), columns, 4);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plan_text(const PlanQuestion& question, const PlanAnswer& answer, int columns) {
+  std::string text = heading(question, answer);
+  if (!answer.ranked.empty()) {
+    text += ranked_table(answer.ranked) + '\n' + details(question, answer.ranked.front(), columns);
+  } else {
+    text += folded(answer.verdict, columns, 2);
+    if (answer.closest) {
+      text += '\n' + ranked_table({*answer.closest}) + '\n' +
+              details(question, *answer.closest, columns);
+    }
+  }
+  text += '\n' + rule_text(answer.rule_of_thumb, columns) + '\n';
+  const std::string front = front_text(answer);
+  if (!front.empty()) text += front + '\n';
+  text += rejected_text(answer, columns) + '\n';
+  const std::string alternatives = alternatives_text(answer, columns);
+  if (!alternatives.empty()) text += alternatives + '\n';
+  for (const std::string& note : answer.notes) text += folded("note: " + note, columns, 2);
+  for (const std::string& each : answer.assumptions) text += folded("assumed: " + each, columns, 2);
+  return text;
+}
+
+}  // namespace dure
