@@ -173,60 +173,62 @@ MemoryModel::MemoryModel(const ModelSpec& spec, std::optional<WeightFormat> form
   }
 }
 
-MemoryModel::Bytes MemoryModel::resident_bytes(const std::vector<Weight>& weights,
-                                               const Layout& layout, const RankShare& share,
-                                               Compute compute) const {
-  Bytes bytes;
+void MemoryModel::hold(const std::vector<Weight>& weights, const Layout& layout,
+                       const RankShare& share, Compute compute, HeldTensor counts,
+                       std::vector<HeldTensor>& held) const {
   for (const Resident& each : resident_weights(weights, spec_, layout, share, compute)) {
-    if (format_ && is_retyped(*each.pieces[0].weight)) {
-      bytes.payload += bytes_in(*format_, each.elements());
-    } else {
-      bytes.payload += each.payload();
-      bytes.padding += each.bytes() - each.payload();
-    }
+    counts.slot = each.slot;
+    counts.retyped = format_ && is_retyped(*each.pieces[0].weight);
+    counts.payload = counts.retyped ? bytes_in(*format_, each.elements()) : each.payload();
+    counts.padding = counts.retyped ? 0 : each.bytes() - each.payload();
+    held.push_back(counts);
   }
-  return bytes;
 }
 
-MemoryModel::Bytes MemoryModel::bytes_of_kind(const LayerKind& kind, const Layout& layout,
-                                              const RankShare& share, Compute compute) const {
+void MemoryModel::hold_kind(const LayerKind& kind, int64_t layers, const Layout& layout,
+                            const RankShare& share, Compute compute,
+                            std::vector<HeldTensor>& held) const {
   // A rank of the stage that holds this layer alone, and one expert in place of its many.
   RankShare alone = share;
   alone.layers = {kind.first, kind.first + 1};
   const LayerSpec& layer = spec_.layers[static_cast<size_t>(kind.first)];
-  const int64_t held = experts_held(layer, layout, share);
+  const int64_t experts = experts_held(layer, layout, share);
   std::vector<Weight> common;
   std::vector<Weight> expert;
   for (const Weight& weight : kind.weights) {
     (weight.expert < 0 ? common : expert).push_back(weight);
   }
-  Bytes bytes = resident_bytes(common, layout, alone, compute);
-  if (held == 0) return bytes;
+  HeldTensor counts;
+  counts.layers = layers;
+  hold(common, layout, alone, compute, counts, held);
+  if (experts == 0) return;
   const auto& moe = std::get<MoeFfn>(layer.ffn);
   for (Weight& weight : expert) {
     weight.expert = static_cast<int>(experts_of(moe, layout, share.place.ep).begin);
   }
-  const Bytes one = resident_bytes(expert, layout, alone, compute);
-  bytes.payload += held * one.payload;
-  bytes.padding += held * one.padding;
-  return bytes;
+  counts.experts = experts;
+  hold(expert, layout, alone, compute, counts, held);
 }
 
-RankMemory MemoryModel::of(const Layout& layout, int rank, const RunShape& shape) const {
+std::vector<HeldTensor> MemoryModel::held(const Layout& layout, int rank, Compute compute) const {
   const RankShare share = share_of(spec_, layout, rank);
-  RankMemory memory = run_memory(spec_, layout, share, shape);
-  Bytes sum = resident_bytes(outer_, layout, share, shape.compute);
+  std::vector<HeldTensor> held;
+  hold(outer_, layout, share, compute, {}, held);
   for (const LayerKind& kind : kinds_) {
     const auto first = kind.members.begin() + share.layers.begin;
     const auto last = kind.members.begin() + share.layers.end;
     const int64_t layers = std::count(first, last, true);
-    if (layers == 0) continue;
-    const Bytes each = bytes_of_kind(kind, layout, share, shape.compute);
-    sum.payload += layers * each.payload;
-    sum.padding += layers * each.padding;
+    if (layers > 0) hold_kind(kind, layers, layout, share, compute, held);
   }
-  memory.weights = sum.payload;
-  memory.padding = sum.padding;
+  return held;
+}
+
+RankMemory MemoryModel::of(const Layout& layout, int rank, const RunShape& shape) const {
+  RankMemory memory = run_memory(spec_, layout, share_of(spec_, layout, rank), shape);
+  for (const HeldTensor& each : held(layout, rank, shape.compute)) {
+    memory.weights += each.layers * each.experts * each.payload;
+    memory.padding += each.layers * each.experts * each.padding;
+  }
   return memory;
 }
 

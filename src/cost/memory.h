@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "cost/resident.h"
 #include "cost/shard.h"
 #include "cost/weight_format.h"
 #include "tensor/dtype.h"
@@ -36,7 +37,22 @@ struct RankMemory {  // bytes
   int64_t activation = 0;
   int64_t communication = 0;
   int64_t overhead = 0;
-  int64_t total() const { return weights + padding + kv + activation + communication + overhead; }
+  int64_t cuda_graphs = 0;  // of engines that record their steps
+  int64_t outside = 0;      // of all these, what an engine takes beside the budget that it is given
+  int64_t total() const {
+    return weights + padding + kv + activation + communication + overhead + cuda_graphs;
+  }
+  int64_t charged() const { return total() - outside; }  // to the budget
+};
+
+// One matrix, table or vector of a layer of some kind on a rank.
+struct HeldTensor {
+  Slot slot = Slot::embedding;
+  int64_t payload = 0;  // bytes of each, as stored or re-typed
+  int64_t padding = 0;  // and beyond that, where Dure packs it
+  int64_t layers = 1;   // of that kind, on this rank
+  int64_t experts = 1;  // of each of those layers, on this rank
+  bool retyped = false;
 };
 
 // Of one page in all layers that the rank holds, where windows are freed in those that see all; 0
@@ -77,6 +93,9 @@ class MemoryModel {
 
   const ModelSpec& spec() const { return spec_; }
   RankMemory of(const Layout& layout, int rank, const RunShape& shape) const;
+  // What the rank's weights consist of, equal layers and equal experts counted.
+  std::vector<HeldTensor> held(const Layout& layout, int rank, Compute compute) const;
+  const std::optional<WeightFormat>& format() const { return format_; }
   int64_t all_weights() const;  // bytes of one copy of everything, as stored or re-typed
 
  private:
@@ -85,15 +104,10 @@ class MemoryModel {
     std::vector<bool> members;    // [layers]
     std::vector<Weight> weights;  // its weights, of the experts only number 0
   };
-  struct Bytes {
-    int64_t payload = 0;
-    int64_t padding = 0;
-  };
-
-  Bytes bytes_of_kind(const LayerKind& kind, const Layout& layout, const RankShare& share,
-                      Compute compute) const;
-  Bytes resident_bytes(const std::vector<Weight>& weights, const Layout& layout,
-                       const RankShare& share, Compute compute) const;
+  void hold(const std::vector<Weight>& weights, const Layout& layout, const RankShare& share,
+            Compute compute, HeldTensor counts, std::vector<HeldTensor>& held) const;
+  void hold_kind(const LayerKind& kind, int64_t layers, const Layout& layout,
+                 const RankShare& share, Compute compute, std::vector<HeldTensor>& held) const;
 
   ModelSpec spec_;
   std::optional<WeightFormat> format_;

@@ -35,6 +35,16 @@ const std::vector<Wrapper>& table() {
        .body = "language_model.model.",
        .head = "language_model.lm_head.weight",
        .other_parts = {"vision_model.", "multi_modal_projector."}},
+      {.name = "llava_next",
+       .text_types = {"llama", "granite", "mistral"},
+       .body = "language_model.model.",
+       .head = "language_model.lm_head.weight",
+       .other_parts = {"vision_tower.", "multi_modal_projector.", "image_newline"}},
+      {.name = "mistral3",
+       .text_types = {"mistral"},
+       .body = "language_model.model.",
+       .head = "language_model.lm_head.weight",
+       .other_parts = {"vision_tower.", "multi_modal_projector."}},
       {.name = "qwen3_5",
        .text_types = {"qwen3_5_text"},
        .body = "model.language_model.",
@@ -151,7 +161,15 @@ void read_wrapper_keys(ConfigReader& config) {
                  "video_placeholder",
                  "use_unified_vision_chunk",
                  "mm_tokens_per_image",
-                 "vision_soft_tokens_per_image"});
+                 "vision_soft_tokens_per_image",
+                 "vision_feature_layer",
+                 "vision_feature_select_strategy",
+                 "image_grid_pinpoints",
+                 "image_seq_length",
+                 "multimodal_projector_bias",
+                 "projector_hidden_act",
+                 "spatial_merge_size",
+                 "use_image_newline_parameter"});
   config.ignore("ignore_index");  // of a training loss
 }
 
