@@ -3,7 +3,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 BUILD ?= build
 BIN := $(BUILD)/bin
-PROGRAMS := dure dure-rank golden_models golden_text
+PROGRAMS := dure dure-rank golden_models golden_text planner_accuracy
 
 .PHONY: help setup build run serve test lint format fuzz test-sanitize bench clean
 

@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "group": ["base", "tensor", "model", "cluster", "cost", "protocol"],
     "verify": ["base", "tensor", "model", "cluster", "cost", "protocol", "group"],
     "server": ["base", "tensor", "model", "cluster", "cost", "protocol", "group", "schedule", "text"],
+    "calibrate": ["base", "tensor", "model", "cluster", "cost", "simulate"],
     "cli": ["base", "tensor", "model", "cluster", "cost", "simulate", "plan", "protocol", "group",
             "schedule", "text", "verify", "server"],
 }

@@ -1,0 +1,97 @@
+// See engine_weights.h.
+#include "cost/engine_weights.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace dure {
+namespace {
+
+constexpr int64_t mib = int64_t{1} << 20;
+
+int64_t in_steps_of(int64_t value, int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+bool is_expert(Slot slot) {
+  return slot == Slot::expert_gate_up || slot == Slot::expert_down ||
+         slot == Slot::expert_gate_bias || slot == Slot::expert_up_bias;
+}
+
+// Kernels for experts of 4 bits want their width in whole blocks of 256.
+double expert_padding(const MemoryModel& model, const Layout& layout) {
+  constexpr int64_t block = 256;
+  if (!model.format() || model.format()->name != "mxfp4") return 1.0;
+  for (const LayerSpec& layer : model.spec().layers) {
+    const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+    if (moe == nullptr) continue;
+    const int64_t inner = (moe->intermediate + layout.etp() - 1) / layout.etp();
+    return static_cast<double>(in_steps_of(inner, block)) / static_cast<double>(inner);
+  }
+  return 1.0;
+}
+
+// Each distinct rotation has a table of cosines and sines over all positions, that layers share.
+int64_t rope_bytes(const ModelSpec& spec, const RankShare& share, int64_t element_bytes) {
+  std::vector<RopeSpec> seen;
+  int64_t bytes = 0;
+  const auto add = [&](const RopeSpec& rope) {
+    if (rope.kind == RopeKind::none || std::find(seen.begin(), seen.end(), rope) != seen.end()) {
+      return;
+    }
+    seen.push_back(rope);
+    bytes += spec.context * rope.dims * element_bytes;
+  };
+  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+    const AttentionSpec& attention = spec.layers[static_cast<size_t>(i)].attention;
+    if (const auto* gqa = std::get_if<GqaSpec>(&attention)) add(gqa->rope);
+    if (const auto* mla = std::get_if<MlaSpec>(&attention)) add(mla->rope);
+    if (const auto* compressed = std::get_if<CompressedSpec>(&attention)) add(compressed->rope);
+  }
+  return bytes;
+}
+
+// Beside the matrix that makes keys and values of the latent vector, engines keep its two halves in
+// the form that decoding multiplies with, unquantized.
+int64_t absorbed_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share) {
+  constexpr int64_t bf16_bytes = 2;
+  int64_t bytes = 0;
+  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+    const AttentionSpec& attention = spec.layers[static_cast<size_t>(i)].attention;
+    const auto* mla = std::get_if<MlaSpec>(&attention);
+    if (mla == nullptr) continue;
+    const int64_t heads = heads_of(*mla, layout.tp, share.place.tp).q.size();
+    bytes += heads * (mla->nope_dim + mla->v_dim) * mla->kv_rank * bf16_bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+int64_t allocated_bytes(int64_t bytes) {
+  constexpr int64_t smallest = 512;
+  const int64_t exact = in_steps_of(bytes, smallest);
+  if (exact < 10 * mib) return exact;
+  const int64_t segment = in_steps_of(exact, 2 * mib);
+  return segment - exact > mib ? exact : segment;
+}
+
+int64_t engine_weights(const MemoryModel& model, const EngineProfile& profile, const Layout& layout,
+                       int rank, int64_t element_bytes, int64_t other_bytes) {
+  const ModelSpec& spec = model.spec();
+  const RankShare share = share_of(spec, layout, rank);
+  const double padding = profile.engine == Engine::vllm ? expert_padding(model, layout) : 1.0;
+  const bool one_table = spec.tied_embeddings && share.first_stage && share.last_stage;
+  int64_t bytes = 0;
+  for (const HeldTensor& each :
+       model.held(layout, rank, element_bytes == 4 ? Compute::fp32 : Compute::bf16)) {
+    if (each.slot == Slot::head && one_table) continue;
+    int64_t size = each.payload * each.experts;
+    if (is_expert(each.slot)) size = static_cast<int64_t>(static_cast<double>(size) * padding);
+    bytes += each.layers * allocated_bytes(size);
+  }
+  return bytes + rope_bytes(spec, share, element_bytes) + absorbed_bytes(spec, layout, share) +
+         other_bytes / layout.tp;
+}
+
+}  // namespace dure
