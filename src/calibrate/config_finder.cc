@@ -19,12 +19,12 @@ std::string lower(std::string_view text) {
 
 // What finetuning and re-quantizing add to a name and does not change a shape.
 bool is_idle(const std::string& word) {
-  constexpr std::array<std::string_view, 39> idle = {
-      "meta",       "hf",       "fp8",  "fp16",    "bf16",   "fp32",    "fp4",       "nvfp4",
-      "mxfp4",      "int4",     "int8", "w8a8",    "w8a16",  "w4a16",   "w4a4",      "awq",
-      "gptq",       "gguf",     "bnb",  "dynamic", "static", "block",   "quantized", "pertensor",
-      "perchannel", "instruct", "it",   "chat",    "base",   "sft",     "dpo",       "rl",
-      "thinking",   "coder",    "math", "code",    "text",   "preview", "distill"};
+  constexpr std::array<std::string_view, 40> idle = {
+      "meta",      "nvidia",     "hf",       "fp8",  "fp16",    "bf16",   "fp32",    "fp4",
+      "nvfp4",     "mxfp4",      "int4",     "int8", "w8a8",    "w8a16",  "w4a16",   "w4a4",
+      "awq",       "gptq",       "gguf",     "bnb",  "dynamic", "static", "block",   "quantized",
+      "pertensor", "perchannel", "instruct", "it",   "chat",    "base",   "sft",     "dpo",
+      "rl",        "thinking",   "coder",    "math", "code",    "text",   "preview", "distill"};
   // A month of release (2503) or a day of it (0731).
   const bool date = word.size() == 4 && std::all_of(word.begin(), word.end(), [](unsigned char c) {
                       return std::isdigit(c) != 0;

@@ -127,6 +127,10 @@ void predict(KvResult& result, const ConfigFinder& configs) {
   result.overheads = run.profile.label;
   const RankMemory memory = engine_rank_memory(model, run, row.layout, 0);
   const EngineCapacity capacity = engine_capacity(model, run, row.layout);
+  if (!capacity.known) {
+    throw_bad_input(
+        fmt::format("how {} lays out the cache of {} is not known", row.engine, spec.family));
+  }
   result.weights_gib = static_cast<double>(memory.weights) / gib;
   result.pool_gib = static_cast<double>(capacity.pool) / gib;
   // Rows count a data-parallel deployment's tokens together.

@@ -23,6 +23,22 @@ struct Kind {
   std::optional<int64_t> window;
 };
 
+// Of one layer. Sparse attention has forms of its own: the index key is fp8 with an fp32 scale for
+// each 128 of it, and a latent vector of fp8 has such scales too while its rotated part stays bf16.
+int64_t token_bytes_of(const AttentionSpec& attention, const Layout& layout, const RankShare& share,
+                       int64_t element_bytes) {
+  constexpr int64_t scaled = 128;
+  const auto with_scales = [](int64_t elements) { return elements + elements / scaled * 4; };
+  const auto* mla = std::get_if<MlaSpec>(&attention);
+  if (mla == nullptr || !mla->indexer) {
+    return cached_elements(attention, layout.tp, share.place.tp) * element_bytes;
+  }
+  const int64_t latent = element_bytes == 1 ? with_scales(mla->kv_rank) + 2 * mla->rope_dim
+                                            : (mla->kv_rank + mla->rope_dim) * element_bytes;
+  const IndexerSpec* own = mla->own_indexer();
+  return latent + (own == nullptr ? 0 : with_scales(own->head_dim));
+}
+
 // Engines keep the inputs of convolutions and windows in the cache's type, recurrences in fp32.
 int64_t state_bytes_of(const AttentionSpec& attention, const Layout& layout, const RankShare& share,
                        int64_t element_bytes) {
@@ -30,13 +46,18 @@ int64_t state_bytes_of(const AttentionSpec& attention, const Layout& layout, con
   return floats.recurrence * 4 + (floats.convolution + floats.window) * element_bytes;
 }
 
+std::optional<int64_t> window_in(const AttentionSpec& attention) {
+  if (const auto* compressed = std::get_if<CompressedSpec>(&attention)) return compressed->window;
+  return window_of(attention);
+}
+
 std::vector<Kind> kinds_of(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                            int64_t element_bytes) {
   std::vector<Kind> kinds;
   for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
     const AttentionSpec& attention = spec.layers[static_cast<size_t>(i)].attention;
-    const Kind kind{1, cached_elements(attention, layout.tp, share.place.tp) * element_bytes,
-                    state_bytes_of(attention, layout, share, element_bytes), window_of(attention)};
+    const Kind kind{1, token_bytes_of(attention, layout, share, element_bytes),
+                    state_bytes_of(attention, layout, share, element_bytes), window_in(attention)};
     if (kind.token_bytes == 0 && kind.state_bytes == 0) continue;
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& each) {
       return each.token_bytes == kind.token_bytes && each.state_bytes == kind.state_bytes &&
@@ -51,22 +72,19 @@ std::vector<Kind> kinds_of(const ModelSpec& spec, const Layout& layout, const Ra
   return kinds;
 }
 
+// Compressed attention's: its keys and its window are one layer's.
+bool keeps_window_in_state(const Kind& kind) {
+  return kind.window && kind.state_bytes > 0;
+}
+
 // Layers that cache all their tokens, of whatever width, lie in one table of pages.
 CacheCapacity in_plain_pages(const std::vector<Kind>& kinds, const CacheQuestion& question,
                              int64_t page_tokens) {
   int64_t token = 0;
-  int64_t kept = 0;  // by each sequence, whatever its length
-  for (const Kind& kind : kinds) {
-    token += kind.layers * kind.token_bytes;
-    kept += kind.layers * kind.state_bytes;
-  }
-  if (token == 0) return {};
+  for (const Kind& kind : kinds) token += kind.layers * kind.token_bytes;
   const int64_t pages = question.pool / (token * page_tokens);
-  const double sequence = static_cast<double>(ceil_div(question.max_len, page_tokens)) +
-                          static_cast<double>(kept) / static_cast<double>(token * page_tokens);
-  const double sequences = static_cast<double>(pages) / sequence;
-  if (kept == 0) return {pages * page_tokens, sequences};
-  return {static_cast<int64_t>(sequences * static_cast<double>(question.max_len)), sequences};
+  return {pages * page_tokens, static_cast<double>(pages) /
+                                   static_cast<double>(ceil_div(question.max_len, page_tokens))};
 }
 
 // Pages of one size for layers of several kinds. A state is one page of its group, which is why
@@ -110,16 +128,22 @@ CacheCapacity in_groups(const std::vector<Kind>& kinds, const EngineProfile& pro
   return capacity;
 }
 
-// Two pools.
+// Two pools: of keys, and of windows or states.
 CacheCapacity in_two_pools(const std::vector<Kind>& kinds, const CacheQuestion& question) {
   constexpr double windowed_share = 0.8;  // of the tokens
-  constexpr double state_share = 0.9;     // of the memory of keys
+  constexpr double beside_compressed = 0.57;
+  constexpr double state_share = 0.9;  // of the memory of keys
   double token = 0.0;
   double state = 0.0;
   for (const Kind& kind : kinds) {
     const auto bytes = static_cast<double>(kind.layers * kind.token_bytes);
-    token += kind.window ? windowed_share * bytes : bytes;
-    state += static_cast<double>(kind.layers * kind.state_bytes);
+    const auto kept = static_cast<double>(kind.layers * kind.state_bytes);
+    if (keeps_window_in_state(kind)) {
+      token += bytes + beside_compressed * kept / static_cast<double>(*kind.window);
+    } else {
+      token += kind.window ? windowed_share * bytes : bytes;
+      state += kept;
+    }
   }
   if (token == 0.0) return {};
   auto pool = static_cast<double>(question.pool);
@@ -135,16 +159,12 @@ CacheCapacity in_two_pools(const std::vector<Kind>& kinds, const CacheQuestion& 
 CacheCapacity cache_capacity(const ModelSpec& spec, const EngineProfile& profile,
                              const Layout& layout, const RankShare& share,
                              const CacheQuestion& question) {
-  if (question.pool <= 0) return {};
   const std::vector<Kind> kinds = kinds_of(spec, layout, share, question.element_bytes);
-  if (kinds.empty()) return {};
+  const bool compressed = std::any_of(kinds.begin(), kinds.end(), keeps_window_in_state);
+  if (compressed && profile.engine != Engine::sglang) return {.known = false};
+  if (kinds.empty() || question.pool <= 0) return {};
   const auto is_plain = [](const Kind& kind) { return !kind.window && kind.state_bytes == 0; };
-  // Of compressed keys, whose pages and windows are one layer's.
-  const auto keeps_both = [](const Kind& kind) {
-    return kind.state_bytes > 0 && kind.token_bytes > 0;
-  };
-  if (std::all_of(kinds.begin(), kinds.end(), is_plain) ||
-      std::any_of(kinds.begin(), kinds.end(), keeps_both)) {
+  if (std::all_of(kinds.begin(), kinds.end(), is_plain)) {
     return in_plain_pages(kinds, question, profile.page_tokens);
   }
   return profile.engine == Engine::sglang ? in_two_pools(kinds, question)

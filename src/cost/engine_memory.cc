@@ -113,6 +113,7 @@ EngineCapacity engine_capacity(const MemoryModel& model, const EngineRun& run,
     const CacheCapacity cache =
         cache_capacity(model.spec(), run.profile, layout, share_of(model.spec(), layout, rank),
                        {pool, run.kv_element_bytes, context_of(model, run), batch_of(model, run)});
+    capacity.known = capacity.known && cache.known;
     if (cache.tokens < capacity.tokens) {
       capacity.tokens = cache.tokens;
       capacity.sequences = cache.sequences;

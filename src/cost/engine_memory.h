@@ -36,6 +36,7 @@ struct EngineCapacity {
   int64_t pool = 0;        // bytes that the first rank's cache gets; below zero: missing
   int64_t tokens = 0;      // as the engine prints them: of the rank with the fewest
   double sequences = 0.0;  // of max_len at once, of one dp group
+  bool known = true;       // see CacheCapacity
 };
 
 EngineCapacity engine_capacity(const MemoryModel& model, const EngineRun& run,

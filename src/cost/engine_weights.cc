@@ -18,15 +18,17 @@ bool is_expert(Slot slot) {
          slot == Slot::expert_gate_bias || slot == Slot::expert_up_bias;
 }
 
-// Kernels for experts of 4 bits want their width in whole blocks of 256.
+// Kernels for experts of 4 bits want the hidden width in whole blocks of 256 and theirs in 128.
 double expert_padding(const MemoryModel& model, const Layout& layout) {
-  constexpr int64_t block = 256;
   if (!model.format() || model.format()->name != "mxfp4") return 1.0;
+  const auto padding = [](int64_t width, int64_t block) {
+    return static_cast<double>(in_steps_of(width, block)) / static_cast<double>(width);
+  };
   for (const LayerSpec& layer : model.spec().layers) {
     const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
     if (moe == nullptr) continue;
     const int64_t inner = (moe->intermediate + layout.etp() - 1) / layout.etp();
-    return static_cast<double>(in_steps_of(inner, block)) / static_cast<double>(inner);
+    return padding(model.spec().hidden, 256) * padding(inner, 128);
   }
   return 1.0;
 }
@@ -40,7 +42,10 @@ int64_t rope_bytes(const ModelSpec& spec, const RankShare& share, int64_t elemen
       return;
     }
     seen.push_back(rope);
-    bytes += spec.context * rope.dims * element_bytes;
+    // Positions divided by a factor reach that much further than the context that the file states.
+    const double factor = rope.kind == RopeKind::linear ? rope.factor : 1.0;
+    bytes += static_cast<int64_t>(static_cast<double>(spec.context) * factor) * rope.dims *
+             element_bytes;
   };
   for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
     const AttentionSpec& attention = spec.layers[static_cast<size_t>(i)].attention;

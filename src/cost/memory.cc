@@ -64,6 +64,25 @@ int64_t experts_held(const LayerSpec& layer, const Layout& layout, const RankSha
   return moe == nullptr ? 0 : experts_of(*moe, layout, share.place.ep).size();
 }
 
+bool is_of_attention(Part part) {
+  switch (part) {
+    case Part::q:
+    case Part::k:
+    case Part::v:
+    case Part::o:
+    case Part::q_a:
+    case Part::q_nope:
+    case Part::q_rope:
+    case Part::kv_a:
+    case Part::k_up:
+    case Part::v_up:
+    case Part::output_gate:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool is_retyped(const Weight& weight) {
@@ -173,12 +192,25 @@ MemoryModel::MemoryModel(const ModelSpec& spec, std::optional<WeightFormat> form
   }
 }
 
+bool MemoryModel::takes_format(const Weight& weight) const {
+  if (!format_ || !is_retyped(weight)) return false;
+  if (weight.layer < 0) return true;
+  const LayerSpec& layer = spec_.layers[static_cast<size_t>(weight.layer)];
+  if (format_->name == "mxfp4" && std::holds_alternative<MoeFfn>(layer.ffn)) {
+    return weight.expert >= 0;
+  }
+  if (format_->name == "nvfp4" && std::holds_alternative<MlaSpec>(layer.attention)) {
+    return !is_of_attention(weight.part);
+  }
+  return true;
+}
+
 void MemoryModel::hold(const std::vector<Weight>& weights, const Layout& layout,
                        const RankShare& share, Compute compute, HeldTensor counts,
                        std::vector<HeldTensor>& held) const {
   for (const Resident& each : resident_weights(weights, spec_, layout, share, compute)) {
     counts.slot = each.slot;
-    counts.retyped = format_ && is_retyped(*each.pieces[0].weight);
+    counts.retyped = takes_format(*each.pieces[0].weight);
     counts.payload = counts.retyped ? bytes_in(*format_, each.elements()) : each.payload();
     counts.padding = counts.retyped ? 0 : each.bytes() - each.payload();
     held.push_back(counts);
@@ -234,7 +266,7 @@ RankMemory MemoryModel::of(const Layout& layout, int rank, const RunShape& shape
 
 int64_t MemoryModel::all_weights() const {
   const auto bytes = [this](const Weight& weight) {
-    return format_ && is_retyped(weight) ? bytes_in(*format_, weight.elements()) : weight.bytes();
+    return takes_format(weight) ? bytes_in(*format_, weight.elements()) : weight.bytes();
   };
   int64_t sum = 0;
   for (const Weight& weight : outer_) sum += bytes(weight);

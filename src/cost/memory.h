@@ -104,6 +104,7 @@ class MemoryModel {
     std::vector<bool> members;    // [layers]
     std::vector<Weight> weights;  // its weights, of the experts only number 0
   };
+  bool takes_format(const Weight& weight) const;
   void hold(const std::vector<Weight>& weights, const Layout& layout, const RankShare& share,
             Compute compute, HeldTensor counts, std::vector<HeldTensor>& held) const;
   void hold_kind(const LayerKind& kind, int64_t layers, const Layout& layout,
