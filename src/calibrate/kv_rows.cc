@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 
 #include "base/csv.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "cluster/gpu.h"
 #include "cost/engine_memory.h"
+#include "cost/retype.h"
 #include "model/load_spec.h"
-#include "model/vision_tower.h"
 
 namespace dure {
 namespace {
@@ -53,26 +51,19 @@ Gpu gpu_named(const std::string& name) {
   return find_gpu(name);
 }
 
-// What the row's weights are stored in; nothing where that is a plain type, which goes into spec.
-std::optional<WeightFormat> retype(const std::string& dtype, ModelSpec& spec) {
-  const auto plain = [&](DType type) {
-    spec.dtype = type;
-    spec.quantization.clear();
-    return std::optional<WeightFormat>();
-  };
-  if (dtype == "bf16" || dtype.empty()) return plain(DType::bf16);
-  if (dtype == "fp16" || dtype == "f16") return plain(DType::f16);
-  if (dtype == "fp32" || dtype == "f32") return plain(DType::f32);
-  if (dtype == "w8a8" || dtype == "w8a16") return find_weight_format("int8");
-  if (dtype == "w4a16" || dtype == "awq" || dtype == "gptq") return find_weight_format("int4");
-  return find_weight_format(dtype);
+// Rows name a scheme (w8a8: weights and activations of 8 bits), the planner a format of weights.
+std::string_view format_named(const std::string& dtype) {
+  if (dtype.empty()) return "bf16";
+  if (dtype == "w8a8" || dtype == "w8a16") return "int8";
+  if (dtype == "w4a16" || dtype == "awq" || dtype == "gptq") return "int4";
+  return dtype;
 }
 
 int64_t bytes_of_element(const std::string& dtype) {
   return dtype.starts_with("fp8") ? 1 : dtype == "fp32" || dtype == "f32" ? 4 : 2;
 }
 
-KvClass class_of(const ModelSpec& spec, bool reads_images) {
+KvClass class_of(const ModelSpec& spec) {
   KvClass kind = KvClass::dense;
   const auto raise = [&kind](KvClass to) { kind = std::max(kind, to); };
   for (const LayerSpec& layer : spec.layers) {
@@ -88,7 +79,7 @@ KvClass class_of(const ModelSpec& spec, bool reads_images) {
       raise(KvClass::hybrid);
     }
   }
-  return reads_images && kind == KvClass::dense ? KvClass::dense : kind;
+  return kind;
 }
 
 std::optional<double> error_of(const KvResult& result) {
@@ -118,12 +109,9 @@ void predict(KvResult& result, const ConfigFinder& configs) {
   run.max_len = row.max_len.value_or(0);
   run.element_bytes = row.dtype == "fp32" ? 4 : 2;
   run.kv_element_bytes = bytes_of_element(row.kv_dtype);
-  const int64_t vision = vision_parameters(read_json_file(*file));
-  run.reads_images = vision > 0;
-  run.other_bytes = vision * run.element_bytes;
-  const std::optional<WeightFormat> format = retype(row.dtype, spec);
+  const std::optional<WeightFormat> format = retype(spec, format_named(row.dtype));
   const MemoryModel model(spec, format);
-  result.kind = class_of(spec, run.reads_images);
+  result.kind = class_of(spec);
   result.overheads = run.profile.label;
   const RankMemory memory = engine_rank_memory(model, run, row.layout, 0);
   const EngineCapacity capacity = engine_capacity(model, run, row.layout);

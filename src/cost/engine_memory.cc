@@ -66,11 +66,12 @@ RankMemory engine_rank_memory(const MemoryModel& model, const EngineRun& run, co
   const RankShare share = share_of(model.spec(), layout, rank);
   const int64_t tokens = batch_of(model, run);
   RankMemory memory;
-  memory.weights = engine_weights(model, profile, layout, rank, run.element_bytes, run.other_bytes);
+  memory.weights = engine_weights(model, profile, layout, rank, run.element_bytes);
   memory.activation =
       activation_peak(model.spec(), profile, layout, share, tokens, run.element_bytes).most();
   // What an encoder makes of as many image tokens as a step takes.
-  if (run.reads_images) memory.activation += tokens * model.spec().hidden * run.element_bytes;
+  if (model.spec().vision_parameters > 0)
+    memory.activation += tokens * model.spec().hidden * run.element_bytes;
   memory.overhead = profile.context;
   if (layout.tp > 1) memory.communication = profile.group + layout.tp * profile.group_peer;
   memory.communication += gpu_dispatch_workspace(model.spec(), layout, tokens);

@@ -19,8 +19,6 @@ struct EngineRun {
   int64_t element_bytes = 2;  // of activations: 4 fp32
   int64_t kv_element_bytes = 2;
   int64_t batch_tokens = 0;  // of the largest step; 0: the engine's own
-  int64_t other_bytes = 0;   // of parts beside the language model (vision_parameters)
-  bool reads_images = false;
 };
 
 // Everything but the cache, whose bytes are 0. `outside` has what is not charged to the budget.

@@ -82,7 +82,7 @@ int64_t allocated_bytes(int64_t bytes) {
 }
 
 int64_t engine_weights(const MemoryModel& model, const EngineProfile& profile, const Layout& layout,
-                       int rank, int64_t element_bytes, int64_t other_bytes) {
+                       int rank, int64_t element_bytes) {
   const ModelSpec& spec = model.spec();
   const RankShare share = share_of(spec, layout, rank);
   const double padding = profile.engine == Engine::vllm ? expert_padding(model, layout) : 1.0;
@@ -96,7 +96,7 @@ int64_t engine_weights(const MemoryModel& model, const EngineProfile& profile, c
     bytes += each.layers * allocated_bytes(size);
   }
   return bytes + rope_bytes(spec, share, element_bytes) + absorbed_bytes(spec, layout, share) +
-         other_bytes / layout.tp;
+         spec.vision_parameters * element_bytes / layout.tp;
 }
 
 }  // namespace dure

@@ -13,8 +13,8 @@ namespace dure {
 // 2 MiB, and splits off what is left where that is over 1 MiB.
 int64_t allocated_bytes(int64_t bytes);
 
-// `other_bytes`: of parts beside the language model (an image encoder), split over tp.
+// With an image encoder, which is split over tp.
 int64_t engine_weights(const MemoryModel& model, const EngineProfile& profile, const Layout& layout,
-                       int rank, int64_t element_bytes, int64_t other_bytes);
+                       int rank, int64_t element_bytes);
 
 }  // namespace dure

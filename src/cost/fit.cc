@@ -16,6 +16,16 @@ RankMemory memory_of(const MemoryModel& model, const FitQuestion& question, cons
                      int rank, int64_t pages) {
   RunShape shape = question.shape_for(model.spec(), layout.dp);
   shape.pages = pages;
+  if (question.engine) {
+    const ModelSpec& spec = model.spec();
+    const RankShare share = share_of(spec, layout, rank);
+    RankMemory memory = engine_rank_memory(model, *question.engine, layout, rank);
+    const int64_t kept =
+        state_bytes(spec, layout, share) + window_bytes(spec, layout, share, shape);
+    memory.kv = bounded_sum(bounded_product(pages, kv_page_bytes(spec, layout, share, shape)),
+                            bounded_product(shape.states, kept));
+    return memory;
+  }
   RankMemory memory = model.of(layout, rank, shape);
   if (!question.shared) {
     memory.communication += gpu_dispatch_workspace(model.spec(), layout, shape.max_batch_tokens);
@@ -46,12 +56,12 @@ int64_t pages_of_memory(const MemoryModel& model, const FitQuestion& question, i
                         std::vector<RankFit>* ranks) {
   const Layout& layout = question.layout;
   const int last = std::min(first + ranks_per_memory(question, layout), layout.world());
-  int64_t free = question.budget();
+  int64_t free = budget_of(model, question, layout);
   int64_t page = 0;  // bytes, over these ranks
   for (int rank = first; rank < last; ++rank) {
     const RankMemory memory = memory_of(model, question, layout, rank, 0);
     if (ranks != nullptr) ranks->push_back({memory, 0});
-    free = after(free, memory.total());
+    free = after(free, memory.charged());
     page += page_bytes_of(model, question, layout, rank);
   }
   if (free < 0) return 0;
@@ -64,11 +74,11 @@ int64_t sequences_of_memory(const MemoryModel& model, const FitQuestion& questio
   const Layout& layout = question.layout;
   const RunShape shape = question.shape_for(model.spec(), layout.dp);
   const int last = std::min(first + ranks_per_memory(question, layout), layout.world());
-  int64_t free = question.budget();
+  int64_t free = budget_of(model, question, layout);
   int64_t each = 0;  // bytes, over these ranks
   for (int rank = first; rank < last; ++rank) {
     const RankMemory& memory = ranks[static_cast<size_t>(rank)].memory;
-    free = after(free, memory.total() - memory.kv);
+    free = after(free, memory.charged() - memory.kv);
     const RankShare share = share_of(model.spec(), layout, rank);
     each = bounded_sum(each, sequence_bytes(model.spec(), layout, share, shape));
   }
@@ -85,12 +95,12 @@ void fill_cache(const MemoryModel& model, const FitQuestion& question, int64_t p
   int64_t least = std::numeric_limits<int64_t>::max();
   for (int first = 0; first < world; first += together) {
     const int last = std::min(first + together, world);
-    int64_t free = question.budget();
+    int64_t free = budget_of(model, question, answer.layout);
     for (int rank = first; rank < last; ++rank) {
       RankMemory& memory = answer.ranks[static_cast<size_t>(rank)].memory;
       memory.kv = bounded_sum(
           memory.kv, bounded_product(pages, page_bytes_of(model, question, answer.layout, rank)));
-      free = after(free, memory.total());
+      free = after(free, memory.charged());
     }
     for (int rank = first; rank < last; ++rank) {
       answer.ranks[static_cast<size_t>(rank)].free = free;
@@ -124,6 +134,10 @@ RunShape FitQuestion::shape_for(const ModelSpec& spec, int dp) const {
 int FitQuestion::nodes_of(const Layout& of) const {
   const int each = ranks_per_node > 0 ? ranks_per_node : of.world();
   return (of.world() + each - 1) / each;
+}
+
+int64_t budget_of(const MemoryModel& model, const FitQuestion& question, const Layout& layout) {
+  return question.engine ? engine_budget(model, *question.engine, layout) : question.budget();
 }
 
 FitAnswer fit(const MemoryModel& model, const FitQuestion& question) {

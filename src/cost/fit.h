@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/engine_memory.h"
 #include "cost/memory.h"
 
 namespace dure {
@@ -19,6 +20,9 @@ struct FitQuestion {
   double utilization = 0.9;  // of memory_bytes
   int64_t context = 0;       // tokens of each sequence that must fit; 0: one page at least
   int64_t sequences = 1;     // at once, shared out over dp groups
+  // A GPU engine's memory in place of Dure's own: its kinds, and its budget in place of
+  // utilization.
+  std::optional<EngineRun> engine = std::nullopt;
 
   int64_t budget() const;  // bytes
   // Pages that each dp group's cache must have.
@@ -44,6 +48,9 @@ struct FitAnswer {
 
 // The layout must have passed check_layout_for.
 FitAnswer fit(const MemoryModel& model, const FitQuestion& question);
+
+// Bytes that a rank, or a machine whose memory is shared, may take on this layout.
+int64_t budget_of(const MemoryModel& model, const FitQuestion& question, const Layout& layout);
 
 // Whether the first and the last memory have room: what a search asks before it asks fit().
 bool ends_fit(const MemoryModel& model, const FitQuestion& question);

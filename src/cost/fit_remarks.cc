@@ -121,7 +121,8 @@ void remark_utilization(const FitQuestion& question, const FitAnswer& answer, co
       gpu_dispatch_workspace(spec, answer.layout, question.shape.max_batch_tokens);
   const int64_t outside = question.memory_bytes - question.budget();
   // Fragments, graphs and the second workspace of overlapped batches live outside the budget.
-  if (question.shared || question.utilization < 0.93 || workspace < outside / 8) return;
+  if (question.engine || question.shared || question.utilization < 0.93 || workspace < outside / 8)
+    return;
   remarks.push_back(fmt::format(
       "utilization {:.2f} leaves {} for all that is not counted, while the expert exchange over ep "
       "{} alone takes {}: engines that allocate it outside the budget, or twice, run out of "

@@ -68,7 +68,9 @@ std::optional<FitAnswer> nearest_that_fits(const MemoryModel& model, const FitQu
   for (const Layout& layout : candidates(model.spec(), question.layout)) {
     const int memories = question.shared ? question.nodes_of(layout) : layout.world();
     // No split makes one copy of the weights smaller.
-    if (question.budget() <= 0 || least / memories > question.budget()) continue;
+    // An engine's budget depends on the layout, and is less than all there is.
+    const int64_t budget = question.engine ? question.memory_bytes : question.budget();
+    if (budget <= 0 || least / memories > budget) continue;
     if (!is_allowed(model.spec(), layout)) continue;
     FitQuestion other = question;
     other.layout = layout;

@@ -16,6 +16,7 @@
 #include "model/families/family.h"
 #include "model/harmless_keys.h"
 #include "model/model_folder.h"
+#include "model/vision_tower.h"
 #include "model/wrappers.h"
 
 namespace dure {
@@ -173,6 +174,7 @@ ModelSpec spec_from_config(const Json& document, const std::string& what) {
   }
   ModelSpec spec = read_family(inner, family_of(inner, text_type));
   spec.family = type;
+  spec.vision_parameters = vision_parameters(document);
   apply_wrapper(*wrapper, spec.names);
   read_wrapper_keys(config);
   finish(config);

@@ -306,6 +306,8 @@ struct ModelSpec {
   // Outputs and inputs of a matrix's blocks that share one scale; nothing where they are not
   // blocks.
   std::vector<int64_t> scale_block;
+  // Of an image encoder beside the language model, by its config: planned, not loaded.
+  int64_t vision_parameters = 0;
   // Why the engine does not run this model; empty: it does. Such models are planned only.
   std::string planned_only;
 };
