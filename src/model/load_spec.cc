@@ -176,6 +176,7 @@ ModelSpec spec_from_config(const Json& document, const std::string& what) {
   spec.family = type;
   spec.vision_parameters = vision_parameters(document);
   apply_wrapper(*wrapper, spec.names);
+  check_tower_width(config, spec);
   read_wrapper_keys(config);
   finish(config);
   return spec;

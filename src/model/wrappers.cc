@@ -136,6 +136,13 @@ Json text_config_of(const Json& document, const std::string& what) {
   return text;
 }
 
+void check_tower_width(ConfigReader& config, const ModelSpec& text) {
+  std::optional<ConfigReader> tower = config.object("vision_config");
+  if (!tower) return;
+  for (const char* key : {"out_hidden_size", "text_hidden_size"})
+    tower->only_integer(key, text.hidden);
+}
+
 void read_wrapper_keys(ConfigReader& config) {
   // Read with text_config.
   config.ignore({"text_config", "tie_word_embeddings", "eos_token_id", "dtype", "torch_dtype",

@@ -31,6 +31,10 @@ const Wrapper* wrapper_of(std::string_view model_type);  // nullptr: not one
 // may name more end tokens.
 Json text_config_of(const Json& document, const std::string& what);
 
+// Throws bad_input where the tower for images states another width of its outputs than the language
+// model's.
+void check_tower_width(ConfigReader& config, const ModelSpec& text);
+
 // Marks the wrapper's own settings as known; the rest is for finish() to refuse.
 void read_wrapper_keys(ConfigReader& config);
 

@@ -42,6 +42,16 @@ TEST(Wrappers, FindQuantizationInsideTheText) {
   EXPECT_EQ(parse(config_of("kimi-k2-5")).quantization, "compressed-tensors");
 }
 
+TEST(Wrappers, RefuseTowersOfAnotherWidth) {
+  for (const char* key : {"out_hidden_size", "text_hidden_size"}) {
+    Json config = config_of("qwen3-vl-moe");
+    config["vision_config"][key] = config["text_config"]["hidden_size"];
+    EXPECT_EQ(parse(config).hidden, 64);
+    config["vision_config"][key] = 128;
+    EXPECT_EQ(error_of([&] { parse(config); }).field(), std::string("vision_config.") + key);
+  }
+}
+
 TEST(Wrappers, RefuseContradictingTies) {
   Json config = config_of("qwen3-vl-moe");
   config["text_config"]["tie_word_embeddings"] = true;
