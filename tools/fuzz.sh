@@ -13,9 +13,14 @@ cmake --build "$build" -j"$(nproc)" --target "${fuzzers[@]}"
 export ASAN_OPTIONS=intercept_memmem=0
 for fuzzer in "${fuzzers[@]}"; do
   found="$build/corpus/$fuzzer"
-  seeds="testdata/fuzz/$fuzzer"
+  seeds=()
+  [ -d "testdata/fuzz/$fuzzer" ] && seeds+=("testdata/fuzz/$fuzzer")
+  case $fuzzer in
+    config_fuzz) seeds+=(testdata/configs/families) ;;
+    fit_fuzz) seeds+=(testdata/configs/families testdata/fuzz/config_fuzz) ;;
+  esac
   mkdir -p "$found"
   echo "fuzzing: $fuzzer for $seconds s"
   "$build/bin/$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
-    -print_final_stats=1 -print_funcs=0 -artifact_prefix="$build/" -verbosity=0 "$found" $([ -d "$seeds" ] && echo "$seeds")
+    -print_final_stats=1 -print_funcs=0 -artifact_prefix="$build/" -verbosity=0 "$found" "${seeds[@]}"
 done

@@ -13,47 +13,21 @@
 
 #include "base/json.h"
 #include "cli/serve_setup.h"
+#include "cli/testing.h"
 #include "model/testing.h"
 
 namespace dure {
 namespace {
 
 using ::testing::ContainsRegex;
+using testing::data;
+using testing::dure;
+using testing::expect_refused;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::Outcome;
 using ::testing::StartsWith;
 using testing::TempFolder;
-
-struct Outcome {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
-
-Outcome dure(std::vector<std::string> arguments) {
-  std::vector<const char*> argv = {"dure"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  Outcome outcome;
-  outcome.status = run_command_line(static_cast<int>(argv.size()), argv.data());
-  outcome.out = ::testing::internal::GetCapturedStdout();
-  outcome.err = ::testing::internal::GetCapturedStderr();
-  return outcome;
-}
-
-std::string data(const std::string& path) {
-  return (std::filesystem::path(DURE_SOURCE_DIR) / "testdata" / path).string();
-}
-
-// One `error:` line, one `hint:` line, exit 2, nothing on standard output.
-void expect_refused(const Outcome& outcome, const std::string& what) {
-  EXPECT_EQ(outcome.status, 2) << what;
-  EXPECT_EQ(outcome.out, "") << what;
-  EXPECT_THAT(outcome.err, StartsWith("error: ")) << what;
-  EXPECT_THAT(outcome.err, HasSubstr("\nhint: ")) << what;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 2) << outcome.err;
-}
 
 TEST(CommandLine, HelpFitsOneScreen) {
   const Outcome outcome = dure({"--help"});

@@ -25,6 +25,13 @@ std::string quotient_text(int64_t bytes, int64_t gpu_bytes) {
   return text.ends_with('0') ? text.substr(0, text.size() - 1) : text;
 }
 
+// Twice the floor of what most_bytes would hold is above most_bytes.
+int64_t product_below_2_to_62(int64_t count, int64_t bytes) {
+  constexpr int64_t most = int64_t{1} << 62;
+  int64_t product = 0;
+  return __builtin_mul_overflow(count, bytes, &product) ? most : std::min(product, most);
+}
+
 }  // namespace
 
 WeightFloor weight_floor(int64_t parameters, const WeightFormat& format, int64_t gpu_bytes) {
@@ -63,15 +70,16 @@ AtBest at_best(const MemoryModel& model, const FitQuestion& question, int64_t gp
   AtBest best;
   best.gpus = gpus;
   best.context = shape.context;
-  best.usable_bytes = bounded_product(gpus, std::max<int64_t>(each, 0));
-  best.free_after_weights = best.usable_bytes - std::min(model.all_weights(), most_bytes);
+  best.usable_bytes = product_below_2_to_62(gpus, std::max<int64_t>(each, 0));
+  best.free_after_weights = best.usable_bytes - model.all_weights();
   if (best.free_after_weights <= 0) return best;
   const int64_t sequence = sequence_bytes(model.spec(), one, all, shape);
   best.sequences = best.free_after_weights / std::max<int64_t>(sequence, 1);
   const int64_t page = kv_page_bytes(model.spec(), one, all, shape);
   // Where no layer keeps all tokens, sequences of the context are all that there can be.
-  best.kv_tokens = page > 0 ? bounded_product(best.free_after_weights / page, shape.page_tokens)
-                            : bounded_product(best.sequences, shape.context);
+  best.kv_tokens = page > 0
+                       ? product_below_2_to_62(best.free_after_weights / page, shape.page_tokens)
+                       : product_below_2_to_62(best.sequences, shape.context);
   return best;
 }
 
