@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/engine_flags.h"
 #include "cli/fit_report.h"
 #include "cli/floor_report.h"
 #include "cli/layout_flags.h"
@@ -41,6 +42,7 @@ struct Options {
   double utilization = 0.0;  // 0: the kind's default
   int nodes = 0;
   LayoutFlags layout;
+  EngineFlags engine;
   bool json = false;
 };
 
@@ -139,6 +141,8 @@ FitQuestion question_of(const Options& options, const ModelSpec& spec, const Gpu
   if (question.context > most_tokens / question.sequences) {
     throw_bad_input("--context times --sequences is too large", "", "sequences");
   }
+  ask_for_engine(options.engine, options.utilization,
+                 options.max_batch_tokens.empty() ? 0 : question.shape.max_batch_tokens, question);
   return question;
 }
 
@@ -158,6 +162,9 @@ int fit_model(const Options& options) {
   report.kv_format = kv_format_of(options, report.question.shape.compute);
   report.answer = fit(model, report.question);
   report.at_best = at_best_around(model, report.question, report.min_gpus);
+  if (report.question.engine) {
+    report.printed = engine_capacity(model, *report.question.engine, report.answer.layout);
+  }
   report.remarks = fit_remarks(model, report.question, report.answer);
   if (!report.answer.fits) report.nearest = nearest_that_fits(model, report.question);
   if (options.json) {
@@ -181,6 +188,7 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--gpu", options->gpu, "h100, b200, …, cpu (this machine) or a size: 80GB")
       ->required();
   add_layout_flags(app, options->layout);
+  add_engine_flags(app, options->engine);
   app.add_option("--nodes", options->nodes, "machines")->check(CLI::Range(1, 65536));
   app.add_option("--weights", options->weights, "count the weights as bf16, fp8, fp4, …");
   app.add_option("--context", options->context, "tokens of each sequence that must fit");

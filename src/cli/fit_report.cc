@@ -30,40 +30,40 @@ Held held_by(const ModelSpec& spec, const Layout& layout, int rank) {
   return held;
 }
 
-std::vector<std::string> cells_of(const Held& held, const RankFit& rank) {
+std::vector<std::string> cells_of(const Held& held, const RankFit& rank, bool graphs) {
   const RankMemory& memory = rank.memory;
-  return {span_text(held.layers),
-          span_text(held.experts),
-          format_bytes(memory.weights),
-          format_bytes(memory.padding),
-          format_bytes(memory.kv),
-          format_bytes(memory.activation),
-          format_bytes(memory.communication),
-          format_bytes(memory.overhead),
-          format_bytes(rank.free)};
+  std::vector<std::string> cells = {span_text(held.layers),
+                                    span_text(held.experts),
+                                    format_bytes(memory.weights),
+                                    format_bytes(memory.padding),
+                                    format_bytes(memory.kv),
+                                    format_bytes(memory.activation),
+                                    format_bytes(memory.communication),
+                                    format_bytes(memory.overhead)};
+  if (graphs) cells.push_back(format_bytes(memory.cuda_graphs));
+  cells.push_back(format_bytes(rank.free));
+  return cells;
 }
 
 // Neighbours that hold and need the same are one line.
 std::string rank_table(const ModelSpec& spec, const FitReport& report) {
   constexpr auto right = Table::Align::right;
-  Table table({{"ranks"},
-               {"layers"},
-               {"experts"},
-               {"weights", right},
-               {"padding", right},
-               {"kv", right},
-               {"activation", right},
-               {"communication", right},
-               {"overhead", right},
-               {report.question.shared ? "free on machine" : "free", right}});
+  const bool graphs = report.question.engine.has_value();
+  std::vector<Table::Column> columns = {
+      {"ranks"},          {"layers"},    {"experts"},           {"weights", right},
+      {"padding", right}, {"kv", right}, {"activation", right}, {"communication", right},
+      {"overhead", right}};
+  if (graphs) columns.push_back({"CUDA graphs", right});
+  columns.push_back({report.question.shared ? "free on machine" : "free", right});
+  Table table(columns);
   const FitAnswer& answer = report.answer;
   const int world = answer.layout.world();
   for (int first = 0; first < world;) {
-    const auto cells =
-        cells_of(held_by(spec, answer.layout, first), answer.ranks[static_cast<size_t>(first)]);
+    const auto cells = cells_of(held_by(spec, answer.layout, first),
+                                answer.ranks[static_cast<size_t>(first)], graphs);
     int last = first + 1;
     while (last < world && cells_of(held_by(spec, answer.layout, last),
-                                    answer.ranks[static_cast<size_t>(last)]) == cells) {
+                                    answer.ranks[static_cast<size_t>(last)], graphs) == cells) {
       ++last;
     }
     std::vector<std::string> row = {span_text({first, last})};
@@ -113,14 +113,35 @@ std::string verdict(const ModelSpec& spec, const FitReport& report) {
                      report.question.shared ? "machine" : "rank", nearest_line(report));
 }
 
+// Whose memory was counted, and how another's can be.
+std::string engine_of(const FitQuestion& question) {
+  if (question.engine) return question.engine->profile.label;
+  return question.shared ? "dure" : "dure (another's by --engine vllm, sglang or trtllm)";
+}
+
+// What the engine prints at start; nothing for Dure itself.
+std::string printed_line(const ModelSpec& spec, const FitReport& report) {
+  if (!report.printed) return "";
+  const std::string& label = report.question.engine->profile.label;
+  if (!report.printed->known) {
+    return fmt::format("what {} prints for such a cache is not known\n", label);
+  }
+  return fmt::format(
+      "{} would print {} on the first GPU and {} cache tokens: {:.2f} sequences of {}{}\n", label,
+      format_bytes(std::max<int64_t>(report.printed->pool, 0)),
+      format_count(report.printed->tokens), report.printed->sequences,
+      format_count(context_of(spec, report)),
+      report.answer.layout.dp > 1 ? ", in each dp group" : "");
+}
+
 std::string assumptions(const ModelSpec& spec, const FitReport& report) {
   const FitQuestion& question = report.question;
   const std::string windows = windows_kept(spec, report);
   return fmt::format(
-      "assumed: engine dure; weights {}, compute {}, cache {} in pages of {}{}; {} tokens a step; "
+      "assumed: engine {}; weights {}, compute {}, cache {} in pages of {}{}; {} tokens a step; "
       "{} of the {} usable on {}; overhead {} a rank\n",
-      report.weight_format, to_string(question.shape.compute), report.kv_format,
-      question.shape.page_tokens,
+      engine_of(question), report.weight_format, to_string(question.shape.compute),
+      report.kv_format, question.shape.page_tokens,
       windows.empty() ? "" : fmt::format(", windowed layers keep {}", windows),
       format_count(question.shape.max_batch_tokens),
       fmt::format("{:.0f}%", question.utilization * 100), format_bytes(question.memory_bytes),
@@ -153,6 +174,7 @@ std::string fit_table(const ModelSpec& spec, const FitReport& report) {
       format_decimal_bytes(report.weight_bytes), format_bytes(report.weight_bytes),
       report.weight_format, report.min_gpus, report.gpu.name, to_string(report.answer.layout));
   text += rank_table(spec, report) + '\n' + verdict(spec, report) + '\n';
+  text += printed_line(spec, report);
   for (const std::string& remark : report.remarks) text += "note: " + remark + '\n';
   return text + assumptions(spec, report) + '\n' + at_best_table(report.at_best, report.question);
 }
@@ -180,6 +202,12 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
       {"tightest_rank", answer.tightest},
   };
   put_memory(json, answer.ranks[answer.tightest].memory, answer.ranks[answer.tightest].free);
+  json["engine_prints"] = nullptr;
+  if (report.printed && report.printed->known) {
+    json["engine_prints"] = {{"kv_bytes", report.printed->pool},
+                             {"kv_tokens", report.printed->tokens},
+                             {"max_concurrency", report.printed->sequences}};
+  }
   json["ranks"] = ranks_json(spec, answer);
   json["nearest"] = nullptr;
   if (report.nearest) {
@@ -188,7 +216,10 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
   }
   json["keeps_the_same_bits"] = keeps_the_same_bits(spec, answer.layout);
   json["remarks"] = report.remarks;
-  json["assumptions"] = {{"engine", "dure"},
+  const EngineProfile* engine = question.engine ? &question.engine->profile : nullptr;
+  json["assumptions"] = {{"engine", to_string(engine != nullptr ? engine->engine : Engine::dure)},
+                         {"engine_version", engine != nullptr ? engine->version : DURE_VERSION},
+                         {"overheads", engine != nullptr ? engine->label : "dure"},
                          {"weights", report.weight_format},
                          {"compute", to_string(question.shape.compute)},
                          {"kv_dtype", report.kv_format},

@@ -21,7 +21,8 @@ struct FitReport {
   std::vector<AtBest> at_best;  // of min_gpus, and of more
   FitQuestion question;
   FitAnswer answer;
-  std::optional<FitAnswer> nearest;  // where the answer is no
+  std::optional<EngineCapacity> printed;  // what the engine will say, of one dp group
+  std::optional<FitAnswer> nearest;       // where the answer is no
   std::vector<std::string> remarks;
 };
 

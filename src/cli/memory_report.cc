@@ -28,6 +28,8 @@ void put_memory(Json& json, const RankMemory& memory, int64_t free) {
   json["activation"] = memory.activation;
   json["communication"] = memory.communication;
   json["overhead"] = memory.overhead;
+  json["cuda_graphs"] = memory.cuda_graphs;
+  json["outside_budget"] = memory.outside;
   json["free"] = free;
 }
 

@@ -130,6 +130,7 @@ std::string_view to_string(Engine engine) {
 
 std::vector<std::string> known_engines() {
   std::vector<std::string> known;
+  known.reserve(names.size());
   for (const EngineName& each : names) known.emplace_back(each.name);
   return known;
 }
