@@ -333,6 +333,65 @@ TEST(Fit, PrintsEveryNumberOfARankAndWhatWasAssumed) {
   EXPECT_GT(json["kv_tokens"].get<int64_t>(), 0);
 }
 
+TEST(Fit, TakesAnEnginesMemoryWhereOneIsNamed) {
+  const auto fit = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {
+        "fit",           data("configs/released/meta-llama--Meta-Llama-3.1-8B.json"),
+        "--gpu",         "h100",
+        "--utilization", "0.95",
+        "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = dure(arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return parse_json(outcome.out, "output");
+  };
+  const Json own = fit({});
+  EXPECT_EQ(own["assumptions"]["engine"], "dure");
+  EXPECT_EQ(own["cuda_graphs"], 0);
+  EXPECT_TRUE(own["engine_prints"].is_null());
+
+  const Json vllm = fit({"--engine", "vllm", "--engine-version", "0.19.0"});
+  EXPECT_EQ(vllm["assumptions"]["engine"], "vllm");
+  EXPECT_EQ(vllm["assumptions"]["engine_version"], "0.19.0");
+  EXPECT_EQ(vllm["assumptions"]["overheads"], "vLLM 0.19.0 (overheads as of 0.19)");
+  // As that version printed on such a GPU: 58.11 GiB, 476,016 tokens.
+  EXPECT_NEAR(vllm["engine_prints"]["kv_tokens"].get<double>(), 476'016, 0.002 * 476'016);
+  EXPECT_NEAR(vllm["kv_tokens"].get<double>(), 476'016, 0.002 * 476'016);
+  EXPECT_GT(vllm["cuda_graphs"].get<int64_t>(), 0);
+  int64_t sum = -vllm["outside_budget"].get<int64_t>();
+  for (const char* kind : {"weights", "padding", "kv", "activation", "communication", "overhead",
+                           "cuda_graphs", "free"}) {
+    sum += vllm[kind].get<int64_t>();
+  }
+  EXPECT_EQ(sum, static_cast<int64_t>(vllm["usable_bytes"].get<double>() * 0.95));
+  EXPECT_LT(fit({"--engine", "vllm", "--engine-version", "0.11.0"})["kv_tokens"],
+            vllm["kv_tokens"]);
+}
+
+TEST(Fit, SaysWhatAnEngineWouldPrintAndWhereThatIsNotKnown) {
+  const auto text = [](const char* config, const char* engine) {
+    return dure({"fit", data(std::string("configs/released/") + config), "--gpu", "b200", "--tp",
+                 "4", "--engine", engine})
+        .out;
+  };
+  EXPECT_THAT(text("Qwen--Qwen3-32B.json", "vllm"),
+              HasSubstr("vLLM 0.19.0 (overheads as of 0.19) would print"));
+  EXPECT_THAT(text("Qwen--Qwen3-32B.json", "trtllm"), HasSubstr("by its rules, not measured"));
+  EXPECT_THAT(text("deepseek-ai--DeepSeek-V4-Flash.json", "vllm"), HasSubstr("is not known"));
+  EXPECT_THAT(dure({"fit", data("configs/released/Qwen--Qwen3-32B.json"), "--gpu", "b200"}).out,
+              HasSubstr("assumed: engine dure (another's by --engine vllm, sglang or trtllm)"));
+}
+
+TEST(Fit, RefusesEnginesThatItDoesNotKnow) {
+  const std::string config = data("configs/released/Qwen--Qwen3-8B.json");
+  expect_refused(dure({"fit", config, "--gpu", "h100", "--engine", "vlm"}), "vlm");
+  expect_refused(
+      dure({"fit", config, "--gpu", "h100", "--engine", "vllm", "--engine-version", "latest"}),
+      "latest");
+  expect_refused(dure({"fit", config, "--gpu", "h100", "--engine-version", "0.19"}), "no engine");
+  expect_refused(dure({"fit", config, "--gpu", "cpu", "--engine", "vllm"}), "cpu");
+}
+
 TEST(Fit, CountsAMixtureByAllItsExperts) {
   const Outcome outcome = dure({"fit", data("configs/released/Qwen--Qwen3.5-122B-A10B.json"),
                                 "--weights", "q4_k", "--gpu", "48GB", "--json"});

@@ -121,14 +121,27 @@ void remark_utilization(const FitQuestion& question, const FitAnswer& answer, co
       gpu_dispatch_workspace(spec, answer.layout, question.shape.max_batch_tokens);
   const int64_t outside = question.memory_bytes - question.budget();
   // Fragments, graphs and the second workspace of overlapped batches live outside the budget.
-  if (question.engine || question.shared || question.utilization < 0.93 || workspace < outside / 8)
-    return;
+  if (question.shared || question.utilization < 0.93 || workspace < outside / 8) return;
   remarks.push_back(fmt::format(
       "utilization {:.2f} leaves {} for all that is not counted, while the expert exchange over ep "
       "{} alone takes {}: engines that allocate it outside the budget, or twice, run out of "
       "memory; "
       "0.90 is safer",
       question.utilization, format_bytes(outside), answer.layout.ep, format_bytes(workspace)));
+}
+
+// What an engine takes beside its budget has to find room there.
+void remark_outside(const MemoryModel& model, const FitQuestion& question, const FitAnswer& answer,
+                    std::vector<std::string>& remarks) {
+  if (!question.engine) return;
+  const int64_t left = question.memory_bytes - budget_of(model, question, answer.layout);
+  const int64_t outside = answer.ranks[answer.tightest].memory.outside;
+  if (outside <= left) return;
+  remarks.push_back(
+      fmt::format("utilization {:.2f} leaves {} of the GPU, and the engine takes {} beside its "
+                  "budget: it would "
+                  "run out of memory after start",
+                  question.utilization, format_bytes(left), format_bytes(outside)));
 }
 
 }  // namespace
@@ -139,6 +152,7 @@ std::vector<std::string> fit_remarks(const MemoryModel& model, const FitQuestion
   std::vector<std::string> remarks;
   remark_replication(model, question, answer, remarks);
   remark_utilization(question, answer, spec, remarks);
+  remark_outside(model, question, answer, remarks);
   remark_windows(spec, question, answer, remarks);
   remark_blocks(spec, remarks);
   const int64_t tokens = answer.most_pages * question.shape.page_tokens;
@@ -146,6 +160,7 @@ std::vector<std::string> fit_remarks(const MemoryModel& model, const FitQuestion
     remarks.push_back(fmt::format("a cache of {} tokens is shorter than the model's context of {}",
                                   format_count(tokens), format_count(spec.context)));
   }
+  if (question.engine) return remarks;  // what follows is about Dure's own
   if (!keeps_the_same_bits(spec, answer.layout)) {
     remarks.push_back(
         "this split cannot keep the order of sums: its logits differ in the last bits from those "
