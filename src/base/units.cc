@@ -99,9 +99,11 @@ double parse_seconds(std::string_view text, std::string_view what) {
 
 std::string format_seconds(double seconds) {
   const double size = std::abs(seconds);
-  if (size < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
-  if (size < 1.0) return fmt::format("{:.1f} ms", seconds * 1e3);
-  return fmt::format("{:.2f} s", seconds);
+  const bool is_micro = size < 0.9995e-3;
+  const bool is_milli = !is_micro && size < 0.9995;
+  const double value = seconds * (is_micro ? 1e6 : is_milli ? 1e3 : 1.0);
+  const int decimals = std::abs(value) < 9.995 ? 2 : std::abs(value) < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", value, decimals, is_micro ? "µs" : is_milli ? "ms" : "s");
 }
 
 std::string format_bytes(int64_t bytes) {

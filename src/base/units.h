@@ -19,7 +19,7 @@ int64_t parse_count(std::string_view text, std::string_view what);
 // milliseconds are usual. Throws like parse_bytes, and for more than a year.
 double parse_seconds(std::string_view text, std::string_view what);
 
-std::string format_seconds(double seconds);  // "48.0 ms", "1.25 s"
+std::string format_seconds(double seconds);  // three digits: "48.0 ms", "1.25 s"
 std::string format_bytes(int64_t bytes);     // "15.3 GiB", "512 B", binary units
 // "2 TB", "1.34 TB", "350 GB": decimal, as the field counts weights on paper.
 std::string format_decimal_bytes(int64_t bytes);

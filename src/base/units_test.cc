@@ -40,7 +40,9 @@ TEST(Units, ReadsTimesOnlyWithTheirUnit) {
   }
   EXPECT_EQ(format_seconds(0.048), "48.0 ms");
   EXPECT_EQ(format_seconds(1.25), "1.25 s");
-  EXPECT_EQ(format_seconds(12e-6), "12 µs");
+  EXPECT_EQ(format_seconds(0.6946), "695 ms");
+  EXPECT_EQ(format_seconds(0.99996), "1.00 s");
+  EXPECT_EQ(format_seconds(12e-6), "12.0 µs");
 }
 
 TEST(Units, PrintsBytesInBinaryUnitsAndCountsInThousands) {

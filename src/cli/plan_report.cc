@@ -90,6 +90,7 @@ std::string band_text(const char* what, double value, const Band& band) {
                      format_seconds(band.high * value));
 }
 
+// Neighbours that need the same are one line, whichever of a layer's experts each holds.
 std::string memory_table(const PlannedLayout& planned) {
   Table table({{"ranks"},
                {"layers"},
@@ -102,7 +103,6 @@ std::string memory_table(const PlannedLayout& planned) {
                {"free", right}});
   const auto cells_of = [](const PlannedRank& rank) {
     return std::vector<std::string>{span_text(rank.layers),
-                                    span_text(rank.experts),
                                     format_bytes(rank.memory.weights + rank.memory.padding),
                                     format_bytes(rank.memory.kv),
                                     format_bytes(rank.memory.activation),
@@ -111,12 +111,19 @@ std::string memory_table(const PlannedLayout& planned) {
                                     format_bytes(rank.free)};
   };
   for (size_t first = 0; first < planned.ranks.size();) {
-    const auto cells = cells_of(planned.ranks[first]);
+    std::vector<std::string> row = cells_of(planned.ranks[first]);
+    const Range experts = planned.ranks[first].experts;
     size_t last = first + 1;
-    while (last < planned.ranks.size() && cells_of(planned.ranks[last]) == cells) ++last;
-    std::vector<std::string> row = {
-        span_text({static_cast<int64_t>(first), static_cast<int64_t>(last)})};
-    row.insert(row.end(), cells.begin(), cells.end());
+    while (last < planned.ranks.size() && cells_of(planned.ranks[last]) == row &&
+           planned.ranks[last].experts.size() == experts.size()) {
+      ++last;
+    }
+    const int64_t end = planned.ranks[last - 1].experts.end;
+    const bool alike = end == experts.end;
+    row.insert(row.begin() + 1,
+               alike ? span_text(experts)
+                     : fmt::format("{}, {} each", span_text({experts.begin, end}), experts.size()));
+    row.insert(row.begin(), span_text({static_cast<int64_t>(first), static_cast<int64_t>(last)}));
     table.add(row);
     first = last;
   }

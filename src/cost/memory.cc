@@ -172,7 +172,7 @@ RankMemory rank_memory(const std::vector<Weight>& weights, const ModelSpec& spec
 
 MemoryModel::MemoryModel(const ModelSpec& spec, std::optional<WeightFormat> format)
     : spec_(spec), format_(format) {
-  const std::vector<Weight> weights = inventory(spec_);
+  const std::vector<Weight> weights = inventory_of_kinds(spec_);
   for (size_t i = 0; i < spec_.layers.size(); ++i) {
     const auto kind = std::find_if(kinds_.begin(), kinds_.end(), [&](const LayerKind& each) {
       return spec_.layers[static_cast<size_t>(each.first)] == spec_.layers[i];

@@ -82,10 +82,8 @@ WorkModel::WorkModel(const ModelSpec& spec) : spec_(spec) {
     const auto same = std::find(spec_.layers.begin(), spec_.layers.end(), layer);
     kind_of_.push_back(static_cast<size_t>(same - spec_.layers.begin()));
   }
-  for (const Weight& weight : inventory(spec_)) {
-    if (!weight.is_matrix() || weight.expert > 0) continue;
-    const auto layer = static_cast<size_t>(std::max(weight.layer, 0));
-    if (weight.layer < 0 || kind_of_[layer] == layer) weights_.push_back(weight);
+  for (const Weight& weight : inventory_of_kinds(spec_)) {
+    if (weight.is_matrix() && weight.expert <= 0) weights_.push_back(weight);
   }
 }
 

@@ -35,6 +35,19 @@ std::vector<bool> mixtures(const ModelSpec& spec) {
   return all;
 }
 
+TEST(FamilySpec, WeightsOfEqualLayersAreListedOnceWhereOnlyKindsCount) {
+  const ModelSpec spec = released("deepseek-ai--DeepSeek-V3");
+  const std::vector<Weight> kinds = inventory_of_kinds(spec);
+  int64_t elements = 0;
+  for (const Weight& weight : kinds) {
+    EXPECT_TRUE(weight.layer < 0 || weight.layer == 0 || weight.layer == 3) << weight.name;
+    // 3 dense layers and 58 with experts.
+    const int64_t layers = weight.layer < 0 ? 1 : weight.layer == 0 ? 3 : 58;
+    elements += layers * weight.elements();
+  }
+  EXPECT_EQ(elements, total_parameters(spec));
+}
+
 // ---- latent attention
 
 TEST(FamilySpec, YarnSharpensLatentAttentionByTheSquareOfItsMscale) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/weight_lister.h"
 
 namespace dure {
@@ -68,13 +70,17 @@ int64_t Weight::elements() const {
   return product;
 }
 
-std::vector<Weight> inventory(const ModelSpec& spec) {
+namespace {
+
+// Of the layers with `is_listed` set.
+std::vector<Weight> inventory_of(const ModelSpec& spec, const std::vector<bool>& is_listed) {
   WeightLister lister(spec);
   const WeightNames& names = spec.names;
   lister.enter(names.body);
   lister.add(names.embedding + ".weight", Part::embedding, Split::vocabulary,
              {spec.vocab, spec.hidden});
   for (size_t i = 0; i < spec.layers.size(); ++i) {
+    if (!is_listed[i]) continue;
     lister.enter(fmt::format("{}layers.{}.", names.body, i), static_cast<int>(i));
     list_layer(lister, spec, spec.layers[i]);
   }
@@ -86,6 +92,20 @@ std::vector<Weight> inventory(const ModelSpec& spec) {
     lister.add(names.head, Part::lm_head, Split::vocabulary, {spec.vocab, spec.hidden});
   }
   return lister.take();
+}
+
+}  // namespace
+
+std::vector<Weight> inventory(const ModelSpec& spec) {
+  return inventory_of(spec, std::vector<bool>(spec.layers.size(), true));
+}
+
+std::vector<Weight> inventory_of_kinds(const ModelSpec& spec) {
+  std::vector<bool> is_first;
+  for (auto layer = spec.layers.begin(); layer != spec.layers.end(); ++layer) {
+    is_first.push_back(std::find(spec.layers.begin(), layer, *layer) == layer);
+  }
+  return inventory_of(spec, is_first);
 }
 
 int64_t total_parameters(const ModelSpec& spec) {

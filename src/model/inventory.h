@@ -156,6 +156,8 @@ struct Weight {
 // In checkpoint order: embedding, layers, final norm, head. Types are spec.dtype, but fp32 for a
 // router's correction.
 std::vector<Weight> inventory(const ModelSpec& spec);
+// Of layers that are equal only the first's: all that sums over layers need, in far less time.
+std::vector<Weight> inventory_of_kinds(const ModelSpec& spec);
 
 // Parameters that one token touches: all but the routed experts it is not sent to.
 int64_t total_parameters(const ModelSpec& spec);

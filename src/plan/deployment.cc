@@ -99,7 +99,8 @@ Service best_case(const Deployment& deployment, const EngineTime& engine, const 
   const bool whole = engine.model.scheduler == Scheduler::whole_prompts;
   const double chunk = whole ? input : static_cast<double>(deployment.chunk);
   StepLoad prompts = prompt_load(chunk, input);
-  prompts.prompts = std::max(prompts.prompts, static_cast<double>(deployment.layout.pp));
+  const double stages = deployment.layout.pp;
+  prompts.prompts = std::max(prompts.prompts, stages);
   double apart = 0.0;
   if (engine.model.scheduler != Scheduler::prompts_first) {
     prompts.decodes = decodes.decodes;
@@ -113,8 +114,10 @@ Service best_case(const Deployment& deployment, const EngineTime& engine, const 
   Service best;
   best.tokens_per_s = certain * static_cast<double>(busy) * at_once / round;
   best.tpot = seconds(decode_load(1, load)) / certain;
-  // The shortest prompts take least.
-  best.ttft = mean_of_nominal * seconds(prompt_load(mean_of_nominal * input, input));
+  // The shortest prompts take least, and least where all stages work at once.
+  StepLoad shortest_prompt = prompt_load(mean_of_nominal * input, input);
+  shortest_prompt.prompts = stages;
+  best.ttft = seconds(shortest_prompt) / certain;
   complete(best, deployment, load);
   return best;
 }

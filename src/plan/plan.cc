@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "plan/alternatives.h"
 #include "plan/describe.h"
 #include "plan/pareto.h"
 #include "plan/reasons.h"
@@ -127,8 +128,11 @@ PlanAnswer plan(const ModelSpec& spec, const PlanQuestion& question, const PlanP
   }
   answer.points = pareto(model, question, found.fits);
   answer.rejected = std::move(found.rejected);
-  answer.rule_of_thumb =
-      rule_of_thumb(model, question, answer.met ? &answer.ranked.front() : nullptr);
+  const PlannedLayout* nearest = answer.met       ? &answer.ranked.front()
+                                 : answer.closest ? &*answer.closest
+                                                  : nullptr;
+  answer.rule_of_thumb = rule_of_thumb(model, question, nearest);
+  if (question.alternatives) answer.alternatives = alternatives_of(model, question, nearest);
   answer.verdict = verdict_of(question, answer);
   answer.notes = notes_of(spec, question, answer);
   answer.assumptions = assumptions_of(model, question);

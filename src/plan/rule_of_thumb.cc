@@ -26,7 +26,11 @@ RuleOfThumb rule_of_thumb(const PlanModel& model, const PlanQuestion& question,
   rule.layout = {tp, std::max(1, question.gpus / tp), 1, 1};
   const KvFormat& kv = best != nullptr ? best->kv : question.kv_formats.front();
   RejectedLayout why;
-  const auto deployment = deployment_of(model, question, rule.layout, kv, usual_chunk, why);
+  auto deployment = deployment_of(model, question, rule.layout, kv, usual_chunk, why);
+  if (!deployment && why.why == RejectedFor::engine && has_experts(model.spec)) {
+    rule.layout.ep = tp;  // what people turn on then
+    deployment = deployment_of(model, question, rule.layout, kv, usual_chunk, why);
+  }
   if (!deployment) {
     rule.why = why.reason;
     return rule;
@@ -35,7 +39,7 @@ RuleOfThumb rule_of_thumb(const PlanModel& model, const PlanQuestion& question,
   rule.planned = describe(model, question, ranked);
   if (best == nullptr) return rule;
   if (best->layout == rule.layout && best->replicas == rule.planned->replicas) {
-    rule.why = "it is the best one here";
+    rule.why = best->meets_limits ? "it is the best one here" : "it is what comes closest";
     return rule;
   }
   const Service& service = rule.planned->service;

@@ -5,7 +5,7 @@
 
 namespace dure {
 
-// `best` is null where nothing keeps the limits.
+// `best`, or what comes closest, is null where nothing fits.
 RuleOfThumb rule_of_thumb(const PlanModel& model, const PlanQuestion& question,
                           const PlannedLayout* best);
 

@@ -1,0 +1,229 @@
+#include "plan/plan.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "model/testing.h"
+#include "plan/capacity.h"
+#include "plan/testing.h"
+
+namespace dure {
+namespace {
+
+using testing::answered;
+using testing::asked;
+using testing::error_of;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+const RejectedLayout* rejected(const PlanAnswer& answer, const Layout& layout) {
+  const auto found = std::find_if(answer.rejected.begin(), answer.rejected.end(),
+                                  [&](const RejectedLayout& r) { return r.layout == layout; });
+  return found == answer.rejected.end() ? nullptr : &*found;
+}
+
+TEST(Plan, OfDeepSeekOnTwoNodesKeepsSumsInsideThem) {
+  const PlanAnswer answer = answered(asked("deepseek-v3", "h200", 16, 256));
+  ASSERT_TRUE(answer.met);
+  const PlannedLayout& best = answer.ranked.front();
+  EXPECT_LE(best.layout.tp, 8);
+  EXPECT_EQ(best.gpus_used, 16);
+  for (const PlannedLayout& each : answer.ranked) EXPECT_LE(each.layout.tp, 8);
+  EXPECT_GT(best.service.tokens_per_s, answer.rule_of_thumb.planned->service.tokens_per_s);
+  EXPECT_EQ(answer.rule_of_thumb.layout, (Layout{8, 2, 1, 1}));
+  EXPECT_FALSE(answer.rule_of_thumb.difference.empty());
+}
+
+TEST(Plan, GivesAReasonWithItsNumbersForEveryLayoutThatIsNotRanked) {
+  const PlanAnswer answer = answered(asked("deepseek-v3", "h200", 16, 256));
+  EXPECT_EQ(answer.layouts, static_cast<int64_t>(answer.ranked.size() + answer.rejected.size()));
+  for (const RejectedLayout& each : answer.rejected) {
+    EXPECT_THAT(each.reason, MatchesRegex(".*[0-9].*")) << to_string(each.layout);
+  }
+  const RejectedLayout* one = rejected(answer, {1, 1, 1, 1});
+  ASSERT_NE(one, nullptr);
+  EXPECT_EQ(one->why, RejectedFor::does_not_fit);
+  EXPECT_THAT(one->reason, HasSubstr("GiB missing: weights alone 626.8 GiB a rank"));
+  const RejectedLayout* wide = rejected(answer, {16, 1, 1, 1});
+  ASSERT_NE(wide, nullptr);
+  EXPECT_NE(wide->why, RejectedFor::does_not_fit);
+  EXPECT_THAT(wide->reason, HasSubstr("tokens/s"));
+}
+
+TEST(Plan, SaysThatTensorParallelismOverNodesIsWhatTakesTheTime) {
+  auto ask = asked("llama-3.1-70b", "h100", 16, 16);
+  ask.question.nic = 3e9;
+  ask.question.input = 4000;
+  const PlanAnswer answer = answered(ask);
+  const RejectedLayout* wide = rejected(answer, {16, 1, 1, 1});
+  ASSERT_NE(wide, nullptr);
+  EXPECT_EQ(wide->why, RejectedFor::crosses_nodes) << wide->reason;
+  EXPECT_THAT(wide->reason, HasSubstr("tp 16 crosses nodes: sums over ranks take "));
+}
+
+TEST(Plan, OfASmallModelOnOneGpuIsOneRank) {
+  const PlanAnswer answer = answered(asked("llama-3.1-8b", "h100", 1, 8));
+  ASSERT_TRUE(answer.met);
+  ASSERT_EQ(answer.ranked.size(), 1);
+  EXPECT_EQ(answer.ranked[0].layout, Layout{});
+  EXPECT_EQ(answer.ranked[0].ranks.size(), 1);
+  EXPECT_TRUE(answer.rejected.empty());
+  EXPECT_EQ(answer.rule_of_thumb.why, "it is the best one here");
+  EXPECT_GT(answer.ranked[0].users, 8);
+}
+
+// 405B in bf16 are 812 GB: two nodes of 8 × 80 GB, and slow NICs between them.
+TEST(Plan, TakesStagesWhereTheModelNeedsTwoNodes) {
+  auto ask = asked("llama-3.1-405b", "h100", 16, 64);
+  ask.question.nic = 3e9;
+  const PlanAnswer over_nodes = answered(ask);
+  ASSERT_TRUE(over_nodes.met);
+  EXPECT_GE(over_nodes.ranked.front().layout.pp, 2);
+  EXPECT_LE(over_nodes.ranked.front().layout.tp, 8);
+}
+
+TEST(Plan, TakesNoStagesForOneUserOnOneNode) {
+  auto ask = asked("llama-3.1-70b", "h100", 8, 1);
+  ask.question.objective = Objective::latency;
+  const PlanAnswer answer = answered(ask);
+  ASSERT_TRUE(answer.met);
+  EXPECT_EQ(answer.ranked.front().layout, (Layout{8, 1, 1, 1}));
+}
+
+TEST(Plan, NeedsTheMemoryThatFitSays) {
+  const auto ask = asked("deepseek-v3", "h200", 16, 256);
+  const PlanAnswer answer = answered(ask);
+  const MemoryModel memory(ask.spec, ask.question.weights);
+  for (const PlannedLayout& each : answer.ranked) {
+    const int64_t groups = int64_t{each.replicas} * each.layout.dp;
+    const int64_t in_flight = (256 + groups - 1) / groups * each.layout.dp;
+    const FitAnswer again =
+        fit(memory, fit_question(ask.question, each.layout, each.kv, each.chunk, in_flight));
+    ASSERT_TRUE(again.fits);
+    ASSERT_EQ(again.ranks.size(), each.ranks.size());
+    for (size_t rank = 0; rank < again.ranks.size(); ++rank) {
+      EXPECT_EQ(each.ranks[rank].memory.total(), again.ranks[rank].memory.total());
+      EXPECT_EQ(each.ranks[rank].memory.kv, again.ranks[rank].memory.kv);
+      EXPECT_EQ(each.ranks[rank].free, again.ranks[rank].free);
+      EXPECT_GE(each.ranks[rank].free, 0);
+    }
+  }
+}
+
+TEST(Plan, GivesNoFewerTokensOnMoreGpus) {
+  for (const char* name : {"llama-3.1-8b", "qwen3-30b-a3b"}) {
+    double least = 0.0;
+    for (const int gpus : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24}) {
+      const PlanAnswer answer = answered(asked(name, "h100", gpus, 64));
+      ASSERT_TRUE(answer.met) << name << gpus;
+      const double tokens = answer.ranked.front().service.tokens_per_s;
+      EXPECT_GE(tokens, 0.999 * least) << name << " on " << gpus;
+      least = std::max(least, tokens);
+    }
+  }
+}
+
+TEST(Plan, GivesNoMoreTokensUnderTighterLimits) {
+  auto ask = asked("qwen3-30b-a3b", "h100", 4, 128);
+  double most = 1e300;
+  bool met = true;
+  for (const double limit : {0.1, 0.03, 0.02, 0.015, 0.01, 0.005, 0.002}) {
+    ask.question.tpot_limit = limit;
+    const PlanAnswer answer = answered(ask);
+    EXPECT_TRUE(met || !answer.met) << limit;  // not again, once it is out of reach
+    met = answer.met;
+    if (!met) continue;
+    EXPECT_LE(answer.ranked.front().service.tpot, limit);
+    EXPECT_LE(answer.ranked.front().service.tokens_per_s, 1.001 * most) << limit;
+    most = answer.ranked.front().service.tokens_per_s;
+  }
+  EXPECT_FALSE(met);
+}
+
+TEST(Plan, SaysWhatComesClosestToLimitsThatNothingKeeps) {
+  auto ask = asked("llama-3.1-70b", "h100", 8, 64);
+  ask.question.tpot_limit = 0.001;
+  ask.question.ttft_limit = 1.0;
+  const PlanAnswer answer = answered(ask);
+  EXPECT_FALSE(answer.met);
+  EXPECT_TRUE(answer.ranked.empty());
+  ASSERT_TRUE(answer.closest);
+  EXPECT_THAT(answer.closest->miss, HasSubstr("above the limit of 1.00 ms"));
+  EXPECT_THAT(answer.verdict, HasSubstr("no layout keeps the limits; the closest, "));
+  for (const RejectedLayout& each : answer.rejected) {
+    EXPECT_NE(each.why, RejectedFor::slower) << each.reason;
+  }
+}
+
+TEST(Plan, SaysThatNothingHoldsTheModel) {
+  const PlanAnswer answer = answered(asked("llama-3.1-405b", "h100", 8, 1));
+  EXPECT_FALSE(answer.met);
+  EXPECT_FALSE(answer.closest);
+  EXPECT_EQ(answer.verdict, "no layout of 8 × h100 holds the model");
+  EXPECT_THAT(answer.rule_of_thumb.why, HasSubstr("weights alone 94.51 GiB a rank"));
+}
+
+TEST(Plan, LetsRequestsWaitWhereTheirNumberWouldBreakTheLimit) {
+  auto ask = asked("llama-3.1-70b", "h100", 8, 512);
+  const PlanAnswer free = answered(ask);
+  ask.question.tpot_limit = 0.6 * answered(ask).ranked.front().service.tpot;
+  for (const PlannedLayout& each : free.ranked) {
+    ask.question.tpot_limit = std::min(ask.question.tpot_limit, 0.6 * each.service.tpot);
+  }
+  const PlanAnswer answer = answered(ask);
+  ASSERT_TRUE(answer.met) << answer.verdict;
+  EXPECT_LE(answer.ranked.front().service.tpot, ask.question.tpot_limit);
+  EXPECT_GT(answer.ranked.front().service.ttft, free.ranked.front().service.ttft);
+}
+
+TEST(Plan, ForCostUsesNoMoreGpusThanTheLimitNeeds) {
+  auto ask = asked("llama-3.1-8b", "h100", 16, 64);
+  ask.question.tpot_limit = 0.02;
+  const PlanAnswer all = answered(ask);
+  ask.question.objective = Objective::cost;
+  const PlanAnswer cheap = answered(ask);
+  ASSERT_TRUE(cheap.met);
+  EXPECT_LT(cheap.ranked.front().gpus_used, 16);
+  EXPECT_LE(cheap.ranked.front().service.tpot, 0.02);
+  EXPECT_GT(cheap.ranked.front().service.per_gpu, all.ranked.front().service.per_gpu);
+}
+
+TEST(Plan, HoldsAsManyUsersAsTheLimitsAllow) {
+  auto ask = asked("llama-3.1-8b", "h100", 1, 8);
+  ask.question.tpot_limit = 0.015;
+  const PlannedLayout best = answered(ask).ranked.front();
+  EXPECT_EQ(best.users_end, "TPOT");
+  ask.question.concurrency = best.users;
+  EXPECT_LE(answered(ask).ranked.front().service.tpot, 0.015);
+  ask.question.concurrency = best.users + 1;
+  const PlanAnswer more = answered(ask);
+  EXPECT_TRUE(!more.met || more.ranked.front().service.ttft > best.service.ttft);
+}
+
+TEST(Plan, NamesGpusThatAreIdleAndNodesThatAreUnequal) {
+  const PlanAnswer answer = answered(asked("qwen3-30b-a3b", "h100", 12, 64));
+  ASSERT_FALSE(answer.notes.empty());
+  EXPECT_THAT(answer.notes[0], HasSubstr("12 GPUs are 1 nodes of 8 and one of 4"));
+  const RejectedLayout* unequal = rejected(answer, {1, 1, 12, 12});
+  ASSERT_NE(unequal, nullptr);
+  EXPECT_EQ(unequal->why, RejectedFor::placement);
+}
+
+TEST(Plan, RefusesQuestionsWithoutMeaning) {
+  auto ask = asked("llama-3.1-8b", "h100", 8, 8);
+  ask.question.gpu = find_gpu("80GB");
+  EXPECT_THAT(error_of([&] { answered(ask); }).message(), HasSubstr("says nothing about speed"));
+  ask = asked("llama-3.1-8b", "h100", 8, 0);
+  EXPECT_THAT(error_of([&] { answered(ask); }).message(), HasSubstr("no load"));
+  for (int64_t PlanQuestion::*field :
+       {&PlanQuestion::input, &PlanQuestion::output, &PlanQuestion::concurrency}) {
+    ask = asked("llama-3.1-8b", "h100", 8, 8);
+    ask.question.*field = -1;
+    EXPECT_EQ(error_of([&] { answered(ask); }).code(), ErrorCode::bad_input);
+  }
+}
+
+}  // namespace
+}  // namespace dure
