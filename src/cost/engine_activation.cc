@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/most_bytes.h"
 #include "cost/state_shape.h"
 
 namespace dure {
@@ -82,7 +83,7 @@ ActivationPeak activation_peak(const ModelSpec& spec, const EngineProfile& profi
          width_of(layer.ffn, layout, spec.hidden)});
   }
   ActivationPeak peak;
-  peak.layers = tokens * (3 * spec.hidden * spec.streams + widest) * element_bytes;
+  peak.layers = bounded_product(tokens, (3 * spec.hidden * spec.streams + widest) * element_bytes);
   if (!share.last_stage) return peak;
   // The layers' output and the last residual are still there. Ranks of a tensor-parallel group
   // gather the logits, so each has them all; whole, the head's output is one more copy.

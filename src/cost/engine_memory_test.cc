@@ -279,6 +279,23 @@ TEST(EngineMemory, SaysWhatHasNoRoomBesideTheBudget) {
   EXPECT_THAT(remarks(0.9), Not(Contains(HasSubstr("beside its budget"))));
 }
 
+TEST(EngineMemory, SizesThatNobodyCouldBuildDoNotWrap) {
+  ModelSpec spec = spec_of("measured/google--gemma-3-12b-it");
+  spec.context = int64_t{1} << 40;
+  for (LayerSpec& layer : spec.layers) {
+    auto& rope = std::get<GqaSpec>(layer.attention).rope;
+    rope.kind = RopeKind::linear;
+    rope.factor = 1e12;
+  }
+  const MemoryModel model(spec);
+  EngineRun run = run_of(Engine::vllm, "h100");
+  run.max_len = int64_t{1} << 40;
+  run.batch_tokens = int64_t{1} << 40;
+  const EngineCapacity capacity = engine_capacity(model, run, {});
+  EXPECT_LT(capacity.pool, 0);
+  EXPECT_EQ(capacity.tokens, 0);
+}
+
 TEST(EngineMemory, TheNearestLayoutThatFitsIsTheEngines) {
   const MemoryModel model(spec_of("released/meta-llama--Meta-Llama-3.1-70B"));
   FitQuestion question;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "cost/most_bytes.h"
+
 namespace dure {
 namespace {
 
@@ -44,8 +46,10 @@ int64_t rope_bytes(const ModelSpec& spec, const RankShare& share, int64_t elemen
     seen.push_back(rope);
     // Positions divided by a factor reach that much further than the context that the file states.
     const double factor = rope.kind == RopeKind::linear ? rope.factor : 1.0;
-    bytes += static_cast<int64_t>(static_cast<double>(spec.context) * factor) * rope.dims *
-             element_bytes;
+    constexpr auto most = static_cast<double>(most_bytes);
+    const auto positions =
+        static_cast<int64_t>(std::min(static_cast<double>(spec.context) * factor, most));
+    bytes = bounded_sum(bytes, bounded_product(positions, rope.dims * element_bytes));
   };
   for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
     const AttentionSpec& attention = spec.layers[static_cast<size_t>(i)].attention;
@@ -95,8 +99,8 @@ int64_t engine_weights(const MemoryModel& model, const EngineProfile& profile, c
     if (is_expert(each.slot)) size = static_cast<int64_t>(static_cast<double>(size) * padding);
     bytes += each.layers * allocated_bytes(size);
   }
-  return bytes + rope_bytes(spec, share, element_bytes) + absorbed_bytes(spec, layout, share) +
-         spec.vision_parameters * element_bytes / layout.tp;
+  return bounded_sum(bytes, rope_bytes(spec, share, element_bytes)) +
+         absorbed_bytes(spec, layout, share) + spec.vision_parameters * element_bytes / layout.tp;
 }
 
 }  // namespace dure
