@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/engine_flags.h"
 #include "cli/model_argument.h"
 #include "cli/number_range.h"
 #include "cli/plan_json.h"
@@ -31,7 +32,7 @@ struct Options {
   int gpus = 0;
   int gpus_per_node = 0;  // 0: those that its links join
   double nic = 50.0;      // GB/s
-  std::string engine = "vllm";
+  EngineFlags engine{"vllm", ""};
   std::string weights;
   std::string kv_type = "bf16";
   std::string input = "1024";
@@ -40,7 +41,7 @@ struct Options {
   std::string ttft;
   std::string tpot;
   std::string objective = "throughput";
-  double utilization = 0.9;
+  double utilization = 0.0;  // 0: the engine's own
   int top = 5;
   bool disaggregate = false;
   bool json = false;
@@ -85,8 +86,10 @@ PlanQuestion question_of(const Options& options, ModelSpec& spec) {
     question.gpus_per_node = joined > 1 ? joined : usual_node;
   }
   question.nic = options.nic * 1e9;
-  question.engine = options.engine;
+  question.engine = find_engine(options.engine.engine);
+  question.engine_version = options.engine.version;
   question.weights = retype(spec, options.weights);
+  question.weights_asked = options.weights;
   question.kv_formats = kv_formats_of(options.kv_type);
   question.utilization = options.utilization;
   question.input = parse_count(options.input, "--input");
@@ -155,16 +158,13 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--objective", options->objective, "what is best")
       ->check(CLI::IsMember({"throughput", "latency", "cost"}))
       ->capture_default_str();
-  app.add_option("--engine", options->engine, "whose scheduler and splits")
-      ->check(CLI::IsMember({"vllm", "sglang", "trtllm", "dure"}))
-      ->capture_default_str();
+  add_engine_flags(app, options->engine);
   app.add_option("--weights", options->weights, "count the weights as bf16, fp8, fp4, …");
   app.add_option("--kv-type", options->kv_type, "of the cache")
       ->check(CLI::IsMember({"bf16", "fp8", "any"}))
       ->capture_default_str();
-  app.add_option("--utilization", options->utilization, "of usable memory")
-      ->check(number_between(0.01, 1.0))
-      ->capture_default_str();
+  app.add_option("--utilization", options->utilization, "of usable memory; the engine's own")
+      ->check(number_between(0.01, 1.0));
   app.add_option("--top", options->top, "layouts shown")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -29,19 +29,8 @@ void ask_for_engine(const EngineFlags& flags, double utilization, int64_t batch_
     throw_bad_input(fmt::format("--engine {}: runs on GPUs", flags.engine),
                     "give --gpu h100 or another one, or leave --engine out", "engine");
   }
-  EngineRun run;
-  run.profile = engine_profile(engine, flags.version, question.memory_bytes);
-  run.gpu_bytes = question.memory_bytes;
-  run.utilization = utilization;
-  run.max_len = question.context;
-  run.element_bytes = question.shape.compute == Compute::fp32 ? 4 : 2;
-  run.kv_element_bytes = question.shape.kv_element_bytes;
-  run.batch_tokens = batch_tokens;
-  question.shape.page_tokens = run.profile.page_tokens;
-  question.shape.overhead = run.profile.context;
-  question.shape.max_batch_tokens = batch_tokens > 0 ? batch_tokens : run.profile.batch_tokens;
-  question.utilization = engine_utilization(run, question.layout);
-  question.engine = run;
+  ask_for_engine(engine_profile(engine, flags.version, question.memory_bytes), utilization,
+                 batch_tokens, question);
 }
 
 }  // namespace dure

@@ -152,7 +152,7 @@ Json plan_json(const PlanQuestion& question, const PlanAnswer& answer) {
                {"gpus", question.gpus},
                {"gpus_per_node", question.gpus_per_node},
                {"nic_bytes_per_s", question.nic},
-               {"engine", question.engine},
+               {"engine", to_string(question.engine)},
                {"input", question.input},
                {"output", question.output},
                {"concurrency", question.concurrency},

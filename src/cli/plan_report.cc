@@ -100,6 +100,7 @@ std::string memory_table(const PlannedLayout& planned) {
                {"activation", right},
                {"communication", right},
                {"overhead", right},
+               {"graphs", right},
                {"free", right}});
   const auto cells_of = [](const PlannedRank& rank) {
     return std::vector<std::string>{span_text(rank.layers),
@@ -108,6 +109,7 @@ std::string memory_table(const PlannedLayout& planned) {
                                     format_bytes(rank.memory.activation),
                                     format_bytes(rank.memory.communication),
                                     format_bytes(rank.memory.overhead),
+                                    format_bytes(rank.memory.cuda_graphs),
                                     format_bytes(rank.free)};
   };
   for (size_t first = 0; first < planned.ranks.size();) {
@@ -147,6 +149,25 @@ std::string step_text(const char* what, const TypicalStep& step, int columns) {
   return folded(text, columns, 2);
 }
 
+// The command line that counts the same memory.
+std::string fit_command(const PlanQuestion& question, const PlannedLayout& planned) {
+  const Layout& layout = planned.layout;
+  std::string text = fmt::format("dure fit {} --gpu {} --engine {}", question.model,
+                                 question.gpu.name, to_string(question.engine));
+  if (!question.engine_version.empty()) text += " --engine-version " + question.engine_version;
+  for (const auto& [flag, size] : {std::pair{"tp", layout.tp}, std::pair{"pp", layout.pp},
+                                   std::pair{"dp", layout.dp}, std::pair{"ep", layout.ep}}) {
+    if (size > 1) text += fmt::format(" --{} {}", flag, size);
+  }
+  text += fmt::format(" --context {} --sequences {} --max-batch-tokens {}",
+                      question.input + question.output,
+                      static_cast<int64_t>(planned.decode.load.decodes) * layout.dp, planned.chunk);
+  if (planned.kv.name != "bf16") text += " --kv-dtype " + planned.kv.name;
+  if (!question.weights_asked.empty()) text += " --weights " + question.weights_asked;
+  if (question.utilization > 0.0) text += fmt::format(" --utilization {}", question.utilization);
+  return text;
+}
+
 // The best layout in full.
 std::string details(const PlanQuestion& question, const PlannedLayout& best, int columns) {
   std::string text =
@@ -169,8 +190,8 @@ std::string details(const PlanQuestion& question, const PlannedLayout& best, int
       fmt::format("a prefill step of {:.0f} tokens takes", best.prefill.load.prefill_tokens)
           .c_str(),
       best.prefill, columns);
-  text += "\nmemory of each rank, the cache as this load fills it:\n";
-  return text + memory_table(best);
+  text += "\nmemory of each rank, the cache as this load fills it:\n" + memory_table(best);
+  return text + folded("as by: " + fit_command(question, best), columns, 2);
 }
 
 std::string rule_text(const RuleOfThumb& rule, int columns) {

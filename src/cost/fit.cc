@@ -114,6 +114,23 @@ void fill_cache(const MemoryModel& model, const FitQuestion& question, int64_t p
 
 }  // namespace
 
+void ask_for_engine(const EngineProfile& profile, double utilization, int64_t batch_tokens,
+                    FitQuestion& question) {
+  EngineRun run;
+  run.profile = profile;
+  run.gpu_bytes = question.memory_bytes;
+  run.utilization = utilization;
+  run.max_len = question.context;
+  run.element_bytes = question.shape.compute == Compute::fp32 ? 4 : 2;
+  run.kv_element_bytes = question.shape.kv_element_bytes;
+  run.batch_tokens = batch_tokens;
+  question.shape.page_tokens = profile.page_tokens;
+  question.shape.overhead = profile.context;
+  question.shape.max_batch_tokens = batch_tokens > 0 ? batch_tokens : profile.batch_tokens;
+  question.utilization = engine_utilization(run, question.layout);
+  question.engine = run;
+}
+
 int64_t FitQuestion::budget() const {
   return static_cast<int64_t>(static_cast<double>(memory_bytes) * utilization);
 }

@@ -49,6 +49,11 @@ struct FitAnswer {
 // The layout must have passed check_layout_for.
 FitAnswer fit(const MemoryModel& model, const FitQuestion& question);
 
+// Turns a question about Dure's own memory into one about an engine's. `utilization` and
+// `batch_tokens` as the user gave them, 0 where not: the engine has its own.
+void ask_for_engine(const EngineProfile& profile, double utilization, int64_t batch_tokens,
+                    FitQuestion& question);
+
 // Bytes that a rank, or a machine whose memory is shared, may take on this layout.
 int64_t budget_of(const MemoryModel& model, const FitQuestion& question, const Layout& layout);
 

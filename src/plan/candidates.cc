@@ -131,26 +131,28 @@ Placement place(const Layout& layout, int gpus, int gpus_per_node) {
 }
 
 std::optional<std::string> engine_refuses(const ModelSpec& spec, const Layout& layout,
-                                          const std::string& engine,
+                                          Engine engine,
                                           const std::optional<WeightFormat>& weights) {
   try {
     check_layout_for(spec, layout);
   } catch (const Error& error) {
     return error.message();
   }
-  if (engine == "dure") return std::nullopt;
-  if (const auto why = uneven_heads(spec, layout.tp)) return engine + ": " + *why;
+  if (engine == Engine::dure) return std::nullopt;
+  if (const auto why = uneven_heads(spec, layout.tp))
+    return fmt::format("{}: {}", to_string(engine), *why);
   const bool whole_or_cut = layout.ep == 1 || layout.ep == layout.stage_ranks();
-  if (engine == "vllm" && !whole_or_cut) {
+  if (engine == Engine::vllm && !whole_or_cut) {
     return fmt::format("vllm: experts are whole (ep {}) or cut over all ranks (ep 1), not ep {}",
                        layout.stage_ranks(), layout.ep);
   }
-  if (engine == "trtllm" && layout.tp > 1 && layout.dp > 1) {
+  if (engine == Engine::trtllm && layout.tp > 1 && layout.dp > 1) {
     return fmt::format("trtllm: attention is split (dp 1) or copied (tp 1), not tp {} × dp {}",
                        layout.tp, layout.dp);
   }
   if (weights && weights->name == "fp8") {
-    if (const auto why = cuts_blocks(spec, layout)) return engine + ": " + *why;
+    if (const auto why = cuts_blocks(spec, layout))
+      return fmt::format("{}: {}", to_string(engine), *why);
   }
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cluster/layout.h"
+#include "cost/engine_profile.h"
 #include "cost/weight_format.h"
 #include "model/spec.h"
 
@@ -32,7 +33,7 @@ Placement place(const Layout& layout, int gpus, int gpus_per_node);
 
 // Why the engine, or the format's blocks, have no such split; nothing: they have.
 std::optional<std::string> engine_refuses(const ModelSpec& spec, const Layout& layout,
-                                          const std::string& engine,
+                                          Engine engine,
                                           const std::optional<WeightFormat>& weights);
 
 }  // namespace dure

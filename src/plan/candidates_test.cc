@@ -75,26 +75,26 @@ TEST(Placement, IsRefusedOnUnequalShares) {
 
 TEST(Engines, RefuseSplitsThatTheyDoNotHave) {
   const ModelSpec v3 = preset("deepseek-v3");
-  const auto why = [&](const Layout& layout, const std::string& engine) {
+  const auto why = [&](const Layout& layout, Engine engine) {
     return engine_refuses(v3, layout, engine, std::nullopt).value_or("");
   };
-  EXPECT_EQ(why({8, 1, 1, 8}, "vllm"), "");
-  EXPECT_EQ(why({8, 1, 1, 1}, "vllm"), "");
-  EXPECT_THAT(why({8, 1, 1, 4}, "vllm"), HasSubstr("not ep 4"));
-  EXPECT_EQ(why({8, 1, 1, 4}, "sglang"), "");
-  EXPECT_THAT(why({2, 1, 4, 8}, "trtllm"), HasSubstr("not tp 2 × dp 4"));
-  EXPECT_EQ(why({1, 1, 8, 8}, "trtllm"), "");
-  EXPECT_THAT(why({3, 1, 1, 1}, "vllm"), HasSubstr("128 heads do not divide over tp 3"));
-  EXPECT_EQ(why({3, 1, 1, 1}, "dure"), "");
+  EXPECT_EQ(why({8, 1, 1, 8}, Engine::vllm), "");
+  EXPECT_EQ(why({8, 1, 1, 1}, Engine::vllm), "");
+  EXPECT_THAT(why({8, 1, 1, 4}, Engine::vllm), HasSubstr("not ep 4"));
+  EXPECT_EQ(why({8, 1, 1, 4}, Engine::sglang), "");
+  EXPECT_THAT(why({2, 1, 4, 8}, Engine::trtllm), HasSubstr("not tp 2 × dp 4"));
+  EXPECT_EQ(why({1, 1, 8, 8}, Engine::trtllm), "");
+  EXPECT_THAT(why({3, 1, 1, 1}, Engine::vllm), HasSubstr("128 heads do not divide over tp 3"));
+  EXPECT_EQ(why({3, 1, 1, 1}, Engine::dure), "");
 }
 
 TEST(Engines, DoNotCutBlocksThatShareAScale) {
   const ModelSpec spec = preset("qwen3-235b-a22b-fp8");  // experts 1536 wide, blocks of 128
   const auto fp8 = find_weight_format("fp8");
-  EXPECT_THAT(engine_refuses(spec, {8, 1, 1, 1}, "vllm", fp8).value_or(""),
+  EXPECT_THAT(engine_refuses(spec, {8, 1, 1, 1}, Engine::vllm, fp8).value_or(""),
               HasSubstr("experts of width 1536 over 8 ranks cut the blocks of 128"));
-  EXPECT_FALSE(engine_refuses(spec, {4, 1, 1, 1}, "vllm", fp8));
-  EXPECT_FALSE(engine_refuses(spec, {8, 1, 1, 8}, "vllm", fp8));
+  EXPECT_FALSE(engine_refuses(spec, {4, 1, 1, 1}, Engine::vllm, fp8));
+  EXPECT_FALSE(engine_refuses(spec, {8, 1, 1, 8}, Engine::vllm, fp8));
 }
 
 }  // namespace

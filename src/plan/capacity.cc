@@ -15,19 +15,25 @@ namespace dure {
 namespace {
 
 constexpr int64_t process_overhead = int64_t{1} << 30;  // bytes: context, libraries, graphs
+constexpr double usual_utilization = 0.9;
 constexpr int most_stages_asked = 4;
 
-Capacity capacity_of_rank(const MemoryModel& model, const FitQuestion& question, int rank) {
+Capacity capacity_of_rank(const MemoryModel& model, const FitQuestion& question, int64_t budget,
+                          int rank) {
   const Layout& layout = question.layout;
   RunShape shape = question.shape_for(model.spec(), layout.dp);
   shape.states = 0;
   shape.pages = 0;
   Capacity capacity;
-  capacity.budget = question.budget();
-  capacity.memory = model.of(layout, rank, shape);
-  capacity.memory.communication +=
-      gpu_dispatch_workspace(model.spec(), layout, shape.max_batch_tokens);
-  capacity.free = capacity.budget - capacity.memory.total();
+  capacity.budget = budget;
+  if (question.engine) {
+    capacity.memory = engine_rank_memory(model, *question.engine, layout, rank);
+  } else {
+    capacity.memory = model.of(layout, rank, shape);
+    capacity.memory.communication +=
+        gpu_dispatch_workspace(model.spec(), layout, shape.max_batch_tokens);
+  }
+  capacity.free = capacity.budget - capacity.memory.charged();
   const RankShare share = share_of(model.spec(), layout, rank);
   capacity.sequence = sequence_bytes(model.spec(), layout, share, shape);
   const int64_t most = std::numeric_limits<int32_t>::max();
@@ -60,18 +66,31 @@ FitQuestion fit_question(const PlanQuestion& question, const Layout& layout, con
   fit.shape.max_batch_tokens = chunk;
   fit.shape.overhead = process_overhead;
   fit.memory_bytes = question.gpu.usable_bytes;
-  fit.utilization = question.utilization;
+  fit.utilization = question.utilization > 0.0 ? question.utilization : usual_utilization;
   fit.ranks_per_node = question.gpus_per_node;
   fit.context = question.input + question.output;
   fit.sequences = sequences;
+  if (question.engine != Engine::dure) {
+    ask_for_engine(
+        engine_profile(question.engine, question.engine_version, question.gpu.usable_bytes),
+        question.utilization, chunk, fit);
+  }
   return fit;
+}
+
+int64_t usual_chunk(const PlanQuestion& question) {
+  constexpr int64_t of_dure = 8192;
+  if (question.engine == Engine::dure) return of_dure;
+  return engine_profile(question.engine, question.engine_version, question.gpu.usable_bytes)
+      .batch_tokens;
 }
 
 Capacity capacity_of(const MemoryModel& model, const FitQuestion& question) {
   const auto tightness = [](const Capacity& c) { return std::pair(c.sequences, c.free); };
+  const int64_t budget = budget_of(model, question, question.layout);
   std::optional<Capacity> tightest;
   for (const int rank : telling_ranks(question.layout)) {
-    const Capacity capacity = capacity_of_rank(model, question, rank);
+    const Capacity capacity = capacity_of_rank(model, question, budget, rank);
     if (!tightest || tightness(capacity) < tightness(*tightest)) tightest = capacity;
     if (capacity.free < 0) break;
   }
@@ -93,7 +112,8 @@ std::string why_it_does_not_fit(const Capacity& capacity) {
   }
   std::vector<std::pair<int64_t, const char*>> kinds = {{memory.activation, "activations"},
                                                         {memory.communication, "communication"},
-                                                        {memory.overhead, "overhead"}};
+                                                        {memory.overhead, "overhead"},
+                                                        {memory.cuda_graphs, "recorded steps"}};
   std::sort(kinds.rbegin(), kinds.rend());
   return fmt::format("{}: weights {} leave {} a rank, {} take {} of it", missing,
                      format_bytes(weights), format_bytes(capacity.budget - weights),

@@ -14,6 +14,9 @@ namespace dure {
 FitQuestion fit_question(const PlanQuestion& question, const Layout& layout, const KvFormat& kv,
                          int64_t chunk, int64_t sequences);
 
+// Tokens of a step where nobody asks for another number.
+int64_t usual_chunk(const PlanQuestion& question);
+
 struct Capacity {
   RankMemory memory;      // of the tightest rank, without cache
   int64_t free = 0;       // bytes that are left for the cache; below zero: missing

@@ -135,12 +135,12 @@ TypicalStep typical_prefill(const Deployment& deployment, const EngineTime& engi
   return {step, step_time(deployment.work, deployment.hardware, engine.constants, step)};
 }
 
-EngineTime engine_time(const std::string& engine) {
+EngineTime engine_time(Engine engine) {
   EngineTime time;
   time.ttft = {0.6, 1.6};
   time.tpot = {0.8, 1.25};
-  if (engine == "sglang") time.model.scheduler = Scheduler::prompts_first;
-  if (engine == "trtllm") time.model.scheduler = Scheduler::whole_prompts;
+  if (engine == Engine::sglang) time.model.scheduler = Scheduler::prompts_first;
+  if (engine == Engine::trtllm) time.model.scheduler = Scheduler::whole_prompts;
   return time;
 }
 

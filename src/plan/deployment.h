@@ -18,7 +18,7 @@ struct EngineTime {
   Band ttft;
   Band tpot;
 };
-EngineTime engine_time(const std::string& engine);
+EngineTime engine_time(Engine engine);
 
 struct Deployment {
   Layout layout;

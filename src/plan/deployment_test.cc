@@ -19,7 +19,7 @@ Deployment deployed(const PlanModel& model, const PlanQuestion& question, const 
 // What makes it safe to leave layouts out unreplayed.
 TEST(Deployment, IsNeverServedBetterThanItsBestCase) {
   for (const char* name : {"llama-3.1-70b", "deepseek-v3", "qwen3-30b-a3b"}) {
-    for (const char* engine : {"vllm", "sglang", "trtllm"}) {
+    for (const Engine engine : {Engine::vllm, Engine::sglang, Engine::trtllm}) {
       for (const auto& [input, output, concurrency] :
            {std::tuple{2000, 500, 256}, {10000, 50, 40}, {100, 3000, 300}, {1000, 1000, 3}}) {
         auto ask = asked(name, "h200", 16, concurrency);
@@ -34,9 +34,10 @@ TEST(Deployment, IsNeverServedBetterThanItsBestCase) {
           if (!each) continue;
           const Service best = best_case(*each, model.engine, load);
           const Service real = serve(*each, model.engine, load);
-          EXPECT_GE(best.tokens_per_s, real.tokens_per_s) << name << engine << to_string(layout);
-          EXPECT_LE(best.ttft, real.ttft) << name << engine << to_string(layout);
-          EXPECT_LE(best.tpot, real.tpot) << name << engine << to_string(layout);
+          EXPECT_GE(best.tokens_per_s, real.tokens_per_s)
+              << name << to_string(engine) << to_string(layout);
+          EXPECT_LE(best.ttft, real.ttft) << name << to_string(engine) << to_string(layout);
+          EXPECT_LE(best.tpot, real.tpot) << name << to_string(engine) << to_string(layout);
         }
       }
     }

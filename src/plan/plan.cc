@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "plan/alternatives.h"
+#include "plan/capacity.h"
 #include "plan/describe.h"
 #include "plan/pareto.h"
 #include "plan/reasons.h"
@@ -69,6 +70,16 @@ std::vector<std::string> notes_of(const ModelSpec& spec, const PlanQuestion& que
   return notes;
 }
 
+std::string engine_label(const PlanQuestion& question) {
+  if (question.engine == Engine::dure) return "dure";
+  return engine_profile(question.engine, question.engine_version, question.gpu.usable_bytes).label;
+}
+
+// Of a rank alone: some engines leave more to wider groups.
+double utilization_of(const PlanQuestion& question) {
+  return fit_question(question, Layout{}, KvFormat{}, 0, 1).utilization;
+}
+
 std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuestion& question) {
   const Gpu& gpu = question.gpu;
   const std::string weights = question.weights ? std::string(question.weights->name)
@@ -80,10 +91,10 @@ std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuesti
                   "each user, the first burst included",
                   format_count(question.concurrency), format_count(question.input),
                   format_count(question.output)),
-      fmt::format("engine: the scheduler of {}; weights {}; {:.0f}% of {} usable of {} on {}",
-                  question.engine, weights, question.utilization * 100,
-                  format_bytes(gpu.usable_bytes), format_decimal_bytes(gpu.nominal_bytes),
-                  gpu.name),
+      fmt::format(
+          "engine: scheduler and memory of {}; weights {}; {:.0f}% of {} usable of {} on {}",
+          engine_label(question), weights, 100.0 * utilization_of(question),
+          format_bytes(gpu.usable_bytes), format_decimal_bytes(gpu.nominal_bytes), gpu.name),
       fmt::format(
           "data sheet: {:.2f} TB/s memory, {:.0f} GB/s each way between the GPUs of a node, "
           "{:.0f} GB/s of each GPU between nodes; {} GPUs a node",

@@ -11,6 +11,7 @@
 
 #include "cluster/gpu.h"
 #include "cluster/layout.h"
+#include "cost/engine_profile.h"
 #include "cost/memory.h"
 #include "cost/step_time.h"
 #include "cost/weight_format.h"
@@ -38,10 +39,12 @@ struct PlanQuestion {
   int gpus = 8;
   int gpus_per_node = 8;
   double nic = 50e9;  // bytes per second of each GPU to other nodes, each way
-  std::string engine = "vllm";
-  std::optional<WeightFormat> weights;  // matrices re-typed to it; nothing: as released
+  Engine engine = Engine::vllm;
+  std::string engine_version;           // empty: the newest that was measured
+  std::optional<WeightFormat> weights;  // matrices re-typed to it; nothing: the spec's own type
+  std::string weights_asked;            // as the user named it; empty: as released
   std::vector<KvFormat> kv_formats = {KvFormat{}};
-  double utilization = 0.9;  // of usable memory
+  double utilization = 0.0;  // of usable memory; 0: the engine's own
 
   int64_t input = 1024;  // tokens of a request, on average
   int64_t output = 512;

@@ -45,7 +45,9 @@ TEST(Plan, GivesAReasonWithItsNumbersForEveryLayoutThatIsNotRanked) {
   const RejectedLayout* one = rejected(answer, {1, 1, 1, 1});
   ASSERT_NE(one, nullptr);
   EXPECT_EQ(one->why, RejectedFor::does_not_fit);
-  EXPECT_THAT(one->reason, HasSubstr("GiB missing: weights alone 626.8 GiB a rank"));
+  EXPECT_THAT(
+      one->reason,
+      MatchesRegex("50.\\.. GiB missing: weights alone 62.\\.. GiB a rank, 125.8 GiB usable"));
   const RejectedLayout* wide = rejected(answer, {16, 1, 1, 1});
   ASSERT_NE(wide, nullptr);
   EXPECT_NE(wide->why, RejectedFor::does_not_fit);
@@ -162,7 +164,7 @@ TEST(Plan, SaysThatNothingHoldsTheModel) {
   EXPECT_FALSE(answer.met);
   EXPECT_FALSE(answer.closest);
   EXPECT_EQ(answer.verdict, "no layout of 8 × h100 holds the model");
-  EXPECT_THAT(answer.rule_of_thumb.why, HasSubstr("weights alone 94.51 GiB a rank"));
+  EXPECT_THAT(answer.rule_of_thumb.why, HasSubstr("GiB missing: weights alone 94.5"));
 }
 
 TEST(Plan, LetsRequestsWaitWhereTheirNumberWouldBreakTheLimit) {

@@ -11,8 +11,6 @@
 namespace dure {
 namespace {
 
-constexpr int64_t usual_chunk = 8192;
-
 std::string ratio(double of, double best) {
   return fmt::format("{:.2f} ×", best > 0.0 ? of / best : 0.0);
 }
@@ -26,10 +24,10 @@ RuleOfThumb rule_of_thumb(const PlanModel& model, const PlanQuestion& question,
   rule.layout = {tp, std::max(1, question.gpus / tp), 1, 1};
   const KvFormat& kv = best != nullptr ? best->kv : question.kv_formats.front();
   RejectedLayout why;
-  auto deployment = deployment_of(model, question, rule.layout, kv, usual_chunk, why);
+  auto deployment = deployment_of(model, question, rule.layout, kv, usual_chunk(question), why);
   if (!deployment && why.why == RejectedFor::engine && has_experts(model.spec)) {
     rule.layout.ep = tp;  // what people turn on then
-    deployment = deployment_of(model, question, rule.layout, kv, usual_chunk, why);
+    deployment = deployment_of(model, question, rule.layout, kv, usual_chunk(question), why);
   }
   if (!deployment) {
     rule.why = why.reason;

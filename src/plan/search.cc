@@ -12,9 +12,8 @@
 namespace dure {
 namespace {
 
-constexpr int64_t usual_chunk = 8192;
 constexpr int64_t smallest_chunk = 2048;
-constexpr int64_t other_chunks[] = {2048, 4096, 16384};
+constexpr int64_t other_chunks[] = {2048, 4096, 8192, 16384};
 constexpr int64_t most_sequences_at_once = 1024;  // of a dp rank: engines' own bound
 constexpr size_t refined = 8;                     // layouts tried with other chunks
 
@@ -48,7 +47,7 @@ class Search {
       RejectedLayout why;
       bool fits = false;
       for (const KvFormat& kv : question_.kv_formats) {
-        for (const int64_t chunk : {usual_chunk, smallest_chunk}) {
+        for (const int64_t chunk : {usual_chunk(question_), smallest_chunk}) {
           auto deployment = deployment_of(model_, question_, layout, kv, chunk, why);
           if (!deployment) continue;
           fits = true;
@@ -168,6 +167,7 @@ class Search {
     }
     for (const Deployment& deployment : first) {
       for (const int64_t chunk : other_chunks) {
+        if (chunk == deployment.chunk) continue;
         RejectedLayout why;
         auto other = deployment_of(model_, question_, deployment.layout, deployment.kv, chunk, why);
         if (!other) continue;
