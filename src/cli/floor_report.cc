@@ -92,9 +92,8 @@ std::string at_best_table(const std::vector<AtBest>& rows, const FitQuestion& qu
   }
   return fmt::format(
       "Why the floor is no deployment: what it leaves at best, if all were divided evenly "
-      "({:.0f}% of {}, less {} each;\nactivations and exchanges not counted)\n{}",
-      question.utilization * 100, format_bytes(question.memory_bytes),
-      format_bytes(question.shape.overhead), table.text());
+      "({} of each;\nactivations and exchanges not counted)\n{}",
+      format_bytes(rows.front().usable_bytes / rows.front().gpus), table.text());
 }
 
 Json at_best_json(const std::vector<AtBest>& rows) {

@@ -55,12 +55,25 @@ FitQuestion question_of(Choices& choices) {
   question.shape.kv_element_bytes = choices.power_of_two(2);
   question.shape.max_batch_tokens = int64_t{1} << choices.below(21);
   question.shape.overhead = int64_t{1} << choices.below(32);
+  constexpr Engine engines[] = {Engine::dure, Engine::vllm, Engine::sglang, Engine::trtllm};
+  const Engine engine = engines[choices.below(std::ssize(engines))];
+  if (engine == Engine::dure || question.shared) return question;
+  EngineRun& run = question.engine.emplace();
+  run.profile = engine_profile(engine, "", question.memory_bytes);
+  run.gpu_bytes = question.memory_bytes;
+  run.max_len = question.context;
+  run.batch_tokens = choices.below(2) == 0 ? 0 : question.shape.max_batch_tokens;
+  run.kv_element_bytes = question.shape.kv_element_bytes;
+  question.shape.page_tokens = run.profile.page_tokens;
+  question.shape.overhead = run.profile.context;
+  question.utilization = engine_utilization(run, question.layout);
   return question;
 }
 
 void check(const RankMemory& memory) {
-  for (const int64_t bytes : {memory.weights, memory.padding, memory.kv, memory.activation,
-                              memory.communication, memory.overhead}) {
+  for (const int64_t bytes :
+       {memory.weights, memory.padding, memory.kv, memory.activation, memory.communication,
+        memory.overhead, memory.cuda_graphs, memory.outside}) {
     DURE_CHECK(bytes >= 0 && bytes <= most_bytes);
   }
 }
@@ -72,7 +85,7 @@ void check(const MemoryModel& model, const FitQuestion& question, const FitAnswe
   for (const RankFit& rank : answer.ranks) {
     check(rank.memory);
     DURE_CHECK(!answer.fits || rank.free >= 0);
-    DURE_CHECK(rank.free <= question.budget());
+    DURE_CHECK(rank.free <= question.memory_bytes);
   }
   const int64_t weights = model.all_weights();
   DURE_CHECK(weights > 0 && weights <= most_bytes);
@@ -186,6 +199,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const FitAnswer answer = fit(model, question);
     check(model, question, answer);
     fit_remarks(model, question, answer);
+    if (question.engine) {
+      DURE_CHECK(engine_capacity(model, *question.engine, question.layout).tokens >= 0);
+    }
     const AtBest best = at_best(model, question, 1 + choices.below(1 << 20));
     DURE_CHECK(best.kv_tokens >= 0 && best.sequences >= 0);
     check_times(spec, question.layout);

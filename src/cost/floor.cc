@@ -32,6 +32,27 @@ int64_t product_below_2_to_62(int64_t count, int64_t bytes) {
   return __builtin_mul_overflow(count, bytes, &product) ? most : std::min(product, most);
 }
 
+// Of one GPU, for weights and cache, as the engine shares its memory out.
+int64_t usable_of_one(const FitQuestion& question) {
+  const int64_t overhead = question.shape.overhead;
+  int64_t usable = question.budget() - overhead;
+  if (question.engine) {
+    const Budget budget = question.engine->profile.budget;
+    const auto rest = static_cast<double>(question.memory_bytes - overhead);
+    if (budget == Budget::of_free_at_start)
+      usable = static_cast<int64_t>(rest * question.utilization);
+    if (budget == Budget::of_what_is_left) usable = question.memory_bytes - overhead;
+  }
+  return std::max<int64_t>(usable, 0);
+}
+
+// Of what the weights leave, the part that becomes cache.
+double cache_share(const FitQuestion& question) {
+  const bool of_rest =
+      question.engine && question.engine->profile.budget == Budget::of_what_is_left;
+  return of_rest ? question.utilization : 1.0;
+}
+
 }  // namespace
 
 WeightFloor weight_floor(int64_t parameters, const WeightFormat& format, int64_t gpu_bytes) {
@@ -65,21 +86,21 @@ AtBest at_best(const MemoryModel& model, const FitQuestion& question, int64_t gp
   const Layout one;
   const RunShape shape = question.shape_for(model.spec(), one.dp);
   const RankShare all = share_of(model.spec(), one, 0);
-  const int64_t each = question.budget() - question.shape.overhead;
 
   AtBest best;
   best.gpus = gpus;
   best.context = shape.context;
-  best.usable_bytes = product_below_2_to_62(gpus, std::max<int64_t>(each, 0));
+  best.usable_bytes = product_below_2_to_62(gpus, usable_of_one(question));
   best.free_after_weights = best.usable_bytes - model.all_weights();
   if (best.free_after_weights <= 0) return best;
   const int64_t sequence = sequence_bytes(model.spec(), one, all, shape);
-  best.sequences = best.free_after_weights / std::max<int64_t>(sequence, 1);
+  const auto cache =
+      static_cast<int64_t>(static_cast<double>(best.free_after_weights) * cache_share(question));
+  best.sequences = cache / std::max<int64_t>(sequence, 1);
   const int64_t page = kv_page_bytes(model.spec(), one, all, shape);
   // Where no layer keeps all tokens, sequences of the context are all that there can be.
-  best.kv_tokens = page > 0
-                       ? product_below_2_to_62(best.free_after_weights / page, shape.page_tokens)
-                       : product_below_2_to_62(best.sequences, shape.context);
+  best.kv_tokens = page > 0 ? product_below_2_to_62(cache / page, shape.page_tokens)
+                            : product_below_2_to_62(best.sequences, shape.context);
   return best;
 }
 

@@ -34,10 +34,10 @@ std::vector<WeightFloor> floor_table(int64_t parameters, int64_t gpu_bytes);
 // layout holds more, so what is missing here is missing in every one.
 struct AtBest {
   int64_t gpus = 0;
-  int64_t usable_bytes = 0;        // of all: budget less overhead
+  int64_t usable_bytes = 0;        // of all: the engine's budget, less what each process takes
   int64_t free_after_weights = 0;  // below zero: not even the weights fit
-  int64_t kv_tokens = 0;
-  int64_t sequences = 0;  // of `context` tokens each, with their windows and states
+  int64_t kv_tokens = 0;           // of what is free, or the engine's share of it
+  int64_t sequences = 0;           // of `context` tokens each, with their windows and states
   int64_t context = 0;
 };
 

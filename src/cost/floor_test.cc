@@ -110,6 +110,26 @@ TEST(Floor, LeavesNothingWhereNotEvenTheWeightsFit) {
   EXPECT_EQ(at_best(model, full_of_overhead, 10).usable_bytes, 0);
 }
 
+// vLLM's share is of all of the GPU, SGLang's of what is free before loading, TensorRT-LLM's of
+// what the weights leave.
+TEST(Floor, SharesMemoryOutAsTheEngineDoes) {
+  const MemoryModel model(spec_of(*find_preset("llama-3.1-8b")));
+  const auto of = [&](Budget budget) {
+    FitQuestion question = question_of_80_gb();
+    question.utilization = 0.5;
+    question.shape.overhead = gb;
+    question.engine = EngineRun{};
+    question.engine->profile.budget = budget;
+    return at_best(model, question, 1);
+  };
+  EXPECT_EQ(of(Budget::of_total).usable_bytes, 39 * gb);
+  EXPECT_EQ(of(Budget::of_free_at_start).usable_bytes, 79 * gb / 2);
+  const AtBest rest = of(Budget::of_what_is_left);
+  EXPECT_EQ(rest.usable_bytes, 79 * gb);
+  EXPECT_EQ(rest.free_after_weights, 62'939'477'504);
+  EXPECT_EQ(rest.kv_tokens, 15'005 * 16);  // 31,469,738,752 bytes of pages of 2,097,152
+}
+
 // No layout of as many ranks holds more than the even division.
 TEST(Floor, PromisesAtLeastWhatAnyLayoutHolds) {
   for (const char* name : {"qwen3-30b-a3b", "deepseek-v3", "gpt-oss-120b", "qwen3.5-35b-a3b"}) {
