@@ -98,7 +98,7 @@ int64_t engine_budget(const MemoryModel& model, const EngineRun& run, const Layo
       break;
   }
   const int64_t needed = engine_rank_memory(model, run, layout, 0).charged();
-  return needed + part(std::max<int64_t>(run.gpu_bytes - needed, 0));
+  return needed < run.gpu_bytes ? needed + part(run.gpu_bytes - needed) : run.gpu_bytes;
 }
 
 EngineCapacity engine_capacity(const MemoryModel& model, const EngineRun& run,
