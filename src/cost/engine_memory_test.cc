@@ -309,5 +309,16 @@ TEST(EngineMemory, TheNearestLayoutThatFitsIsTheEngines) {
   EXPECT_TRUE(fit(model, question).fits);
 }
 
+// Whatever an engine's share is a share of: of a GPU with less memory than the weights take, no
+// more is taken than there is.
+TEST(EngineMemory, TakesNoMoreThanTheGpuHasWhereTheWeightsAloneExceedIt) {
+  const MemoryModel model(spec_of("released/meta-llama--Meta-Llama-3.1-70B"));
+  for (const Engine engine : {Engine::vllm, Engine::sglang, Engine::trtllm}) {
+    const EngineRun run = run_of(engine, "l40s");
+    EXPECT_LE(engine_budget(model, run, {}), run.gpu_bytes) << to_string(engine);
+    EXPECT_LT(engine_capacity(model, run, {}).pool, run.gpu_bytes - model.all_weights());
+  }
+}
+
 }  // namespace
 }  // namespace dure
