@@ -56,7 +56,7 @@ Json ranks_json(const PlannedLayout& planned) {
   return ranks;
 }
 
-Json pool_json(const Pool& pool) {
+Json pool_json(const PlannedPool& pool) {
   return {{"layout", layout_json(pool.layout)},
           {"workers", pool.workers},
           {"gpus", pool.gpus()},

@@ -181,13 +181,14 @@ MemoryModel::MemoryModel(const ModelSpec& spec, std::optional<WeightFormat> form
       kind->members[i] = true;
       continue;
     }
-    kinds_.push_back({static_cast<int>(i), std::vector<bool>(spec_.layers.size()), {}});
+    kinds_.push_back({static_cast<int>(i), std::vector<bool>(spec_.layers.size()), {}, {}});
     kinds_.back().members[i] = true;
   }
   for (const Weight& weight : weights) {
     if (weight.layer < 0) outer_.push_back(weight);
     for (LayerKind& kind : kinds_) {
-      if (weight.layer == kind.first && weight.expert <= 0) kind.weights.push_back(weight);
+      if (weight.layer != kind.first || weight.expert > 0) continue;
+      (weight.expert < 0 ? kind.weights : kind.expert).push_back(weight);
     }
   }
 }
@@ -225,16 +226,12 @@ void MemoryModel::hold_kind(const LayerKind& kind, int64_t layers, const Layout&
   alone.layers = {kind.first, kind.first + 1};
   const LayerSpec& layer = spec_.layers[static_cast<size_t>(kind.first)];
   const int64_t experts = experts_held(layer, layout, share);
-  std::vector<Weight> common;
-  std::vector<Weight> expert;
-  for (const Weight& weight : kind.weights) {
-    (weight.expert < 0 ? common : expert).push_back(weight);
-  }
   HeldTensor counts;
   counts.layers = layers;
-  hold(common, layout, alone, compute, counts, held);
+  hold(kind.weights, layout, alone, compute, counts, held);
   if (experts == 0) return;
   const auto& moe = std::get<MoeFfn>(layer.ffn);
+  std::vector<Weight> expert = kind.expert;
   for (Weight& weight : expert) {
     weight.expert = static_cast<int>(experts_of(moe, layout, share.place.ep).begin);
   }
@@ -273,9 +270,8 @@ int64_t MemoryModel::all_weights() const {
   for (const LayerKind& kind : kinds_) {
     const int64_t layers = std::count(kind.members.begin(), kind.members.end(), true);
     const auto* moe = std::get_if<MoeFfn>(&spec_.layers[static_cast<size_t>(kind.first)].ffn);
-    for (const Weight& weight : kind.weights) {
-      sum += bytes(weight) * layers * (weight.expert < 0 ? 1 : moe->experts);
-    }
+    for (const Weight& weight : kind.weights) sum += bytes(weight) * layers;
+    for (const Weight& weight : kind.expert) sum += bytes(weight) * layers * moe->experts;
   }
   return sum;
 }

@@ -102,7 +102,8 @@ class MemoryModel {
   struct LayerKind {
     int first = 0;                // a layer of this kind
     std::vector<bool> members;    // [layers]
-    std::vector<Weight> weights;  // its weights, of the experts only number 0
+    std::vector<Weight> weights;  // its weights, but those of experts
+    std::vector<Weight> expert;   // of one expert, number 0
   };
   bool takes_format(const Weight& weight) const;
   void hold(const std::vector<Weight>& weights, const Layout& layout, const RankShare& share,

@@ -55,15 +55,14 @@ StepLoad prompt_load(double tokens, double length) {
 int64_t sequences_at_once(const Deployment& deployment, int64_t concurrency) {
   const int64_t groups = deployment.groups();
   const int64_t busiest = (concurrency + groups - 1) / groups;
-  return std::min({busiest, deployment.batch, deployment.capacity.sequences});
+  return std::min({busiest, deployment.batch, deployment.room.sequences});
 }
 
 Service serve(const Deployment& deployment, const EngineTime& engine, const PlannedLoad& load) {
   EngineModel model = engine.model;
   model.budget = deployment.chunk;
-  model.cache_tokens =
-      static_cast<double>(std::min(deployment.batch, deployment.capacity.sequences)) *
-      static_cast<double>(load.input + load.output);
+  model.cache_tokens = static_cast<double>(std::min(deployment.batch, deployment.room.sequences)) *
+                       static_cast<double>(load.input + load.output);
   const int64_t groups = deployment.groups();
   const int64_t each = load.concurrency / groups;
   const int64_t with_one_more = load.concurrency % groups;

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "plan/candidates.h"
-#include "plan/capacity.h"
 #include "plan/plan.h"
+#include "plan/cache_room.h"
 #include "simulate/closed_loop.h"
 
 namespace dure {
@@ -27,7 +27,7 @@ struct Deployment {
   KvFormat kv;
   int64_t chunk = 0;  // tokens of a step
   int64_t batch = 0;  // sequences of a dp rank
-  Capacity capacity;
+  CacheRoom room;
   StepWork work;
   Hardware hardware;
 

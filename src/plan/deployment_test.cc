@@ -66,10 +66,10 @@ TEST(Deployment, QueuesWhatItsCacheHasNoRoomFor) {
   ask.question.gpus_per_node = 2;
   const PlanModel model(ask.spec, ask.question);
   const Deployment tight = deployed(model, ask.question, {2, 1, 1, 1});
-  ASSERT_LT(tight.capacity.sequences, 64);
-  EXPECT_EQ(sequences_at_once(tight, 64), tight.capacity.sequences);
+  ASSERT_LT(tight.room.sequences, 64);
+  EXPECT_EQ(sequences_at_once(tight, 64), tight.room.sequences);
   Deployment roomy = tight;
-  roomy.capacity.sequences = 64;
+  roomy.room.sequences = 64;
   const PlannedLoad load = load_of(ask.question);
   const Service waiting = serve(tight, model.engine, load);
   const Service served = serve(roomy, model.engine, load);

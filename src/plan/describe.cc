@@ -18,7 +18,7 @@ Range experts_held(const ModelSpec& spec, const Layout& layout, const RankShare&
 
 Users most_users(const PlanModel& model, const PlanQuestion& question,
                  const Deployment& deployment) {
-  const int64_t cached = deployment.capacity.sequences;
+  const int64_t cached = deployment.room.sequences;
   const int64_t most = std::min(cached, deployment.batch);
   const auto with = [&](int64_t each) {
     PlannedLoad load = load_of(question);
@@ -67,7 +67,7 @@ PlannedLayout describe(const PlanModel& model, const PlanQuestion& question, con
                              experts_held(model.spec, layout, share), held.memory, held.free});
   }
   planned.tightest = answer.tightest;
-  planned.kv_tokens = deployment.capacity.sequences * (load.input + load.output);
+  planned.kv_tokens = deployment.room.sequences * (load.input + load.output);
 
   planned.service = ranked.service;
   planned.ttft_band = model.engine.ttft;

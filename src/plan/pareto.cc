@@ -14,7 +14,7 @@ class Front {
 
   // Doubles the requests in flight until the cache is full.
   void walk(const Deployment& deployment) {
-    const int64_t most = std::min(deployment.capacity.sequences, deployment.batch);
+    const int64_t most = std::min(deployment.room.sequences, deployment.batch);
     for (int64_t each = 1;; each = std::min(each * 2, most)) {
       if (could_be_on_it(deployment, each)) replay(deployment, each);
       if (each == most) return;

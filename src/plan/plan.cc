@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "plan/alternatives.h"
-#include "plan/capacity.h"
 #include "plan/describe.h"
 #include "plan/pareto.h"
 #include "plan/reasons.h"
+#include "plan/cache_room.h"
 #include "plan/rule_of_thumb.h"
 
 namespace dure {

@@ -93,7 +93,7 @@ struct TypicalStep {
 };
 
 // Workers of one kind where prefill and decode are apart.
-struct Pool {
+struct PlannedPool {
   Layout layout;
   int workers = 0;
   double busy = 0.0;  // share of the time
@@ -101,8 +101,8 @@ struct Pool {
 };
 
 struct PlannedPools {
-  Pool prefill;
-  Pool decode;
+  PlannedPool prefill;
+  PlannedPool decode;
   double transfer = 0.0;       // seconds for one prompt's cache over the NICs
   int64_t transfer_bytes = 0;  // of one prompt
 };

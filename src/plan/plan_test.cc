@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "model/testing.h"
-#include "plan/capacity.h"
+#include "plan/cache_room.h"
 #include "plan/testing.h"
 
 namespace dure {

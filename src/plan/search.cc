@@ -305,10 +305,10 @@ std::optional<Deployment> deployment_of(const PlanModel& model, const PlanQuesti
     return std::nullopt;
   }
   const FitQuestion fit = fit_question(question, layout, kv, chunk, layout.dp);
-  deployment.capacity = capacity_of(model.memory, fit);
-  if (!deployment.capacity.fits()) {
+  deployment.room = room_of(model.memory, fit);
+  if (!deployment.room.fits()) {
     why.why = RejectedFor::does_not_fit;
-    why.reason = why_it_does_not_fit(deployment.capacity);
+    why.reason = why_it_does_not_fit(deployment.room);
     return std::nullopt;
   }
   deployment.layout = layout;

@@ -17,7 +17,7 @@ FitQuestion fit_question(const PlanQuestion& question, const Layout& layout, con
 // Tokens of a step where nobody asks for another number.
 int64_t usual_chunk(const PlanQuestion& question);
 
-struct Capacity {
+struct CacheRoom {
   RankMemory memory;      // of the tightest rank, without cache
   int64_t free = 0;       // bytes that are left for the cache; below zero: missing
   int64_t sequence = 0;   // bytes of one sequence there
@@ -27,9 +27,9 @@ struct Capacity {
   bool fits() const { return sequences > 0; }
 };
 
-Capacity capacity_of(const MemoryModel& model, const FitQuestion& question);
+CacheRoom room_of(const MemoryModel& model, const FitQuestion& question);
 
 // "12.31 GiB missing on a rank: weights 60.10, …": what overflows the budget.
-std::string why_it_does_not_fit(const Capacity& capacity);
+std::string why_it_does_not_fit(const CacheRoom& room);
 
 }  // namespace dure

@@ -1,6 +1,4 @@
-// See capacity.h.
-#include "plan/capacity.h"
-
+// See cache_room.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "plan/cache_room.h"
 
 namespace dure {
 namespace {
@@ -18,30 +17,29 @@ constexpr int64_t process_overhead = int64_t{1} << 30;  // bytes: context, libra
 constexpr double usual_utilization = 0.9;
 constexpr int most_stages_asked = 4;
 
-Capacity capacity_of_rank(const MemoryModel& model, const FitQuestion& question, int64_t budget,
-                          int rank) {
+CacheRoom room_of_rank(const MemoryModel& model, const FitQuestion& question, int64_t budget,
+                       int rank) {
   const Layout& layout = question.layout;
   RunShape shape = question.shape_for(model.spec(), layout.dp);
   shape.states = 0;
   shape.pages = 0;
-  Capacity capacity;
-  capacity.budget = budget;
+  CacheRoom room;
+  room.budget = budget;
   if (question.engine) {
-    capacity.memory = engine_rank_memory(model, *question.engine, layout, rank);
+    room.memory = engine_rank_memory(model, *question.engine, layout, rank);
   } else {
-    capacity.memory = model.of(layout, rank, shape);
-    capacity.memory.communication +=
+    room.memory = model.of(layout, rank, shape);
+    room.memory.communication +=
         gpu_dispatch_workspace(model.spec(), layout, shape.max_batch_tokens);
   }
-  capacity.free = capacity.budget - capacity.memory.charged();
+  room.free = room.budget - room.memory.charged();
   const RankShare share = share_of(model.spec(), layout, rank);
-  capacity.sequence = sequence_bytes(model.spec(), layout, share, shape);
+  room.sequence = sequence_bytes(model.spec(), layout, share, shape);
   const int64_t most = std::numeric_limits<int32_t>::max();
-  if (capacity.free >= 0) {
-    capacity.sequences =
-        capacity.sequence == 0 ? most : std::min(capacity.free / capacity.sequence, most);
+  if (room.free >= 0) {
+    room.sequences = room.sequence == 0 ? most : std::min(room.free / room.sequence, most);
   }
-  return capacity;
+  return room;
 }
 
 // Stages differ by the kinds of their layers, ranks of a stage by what is left over in a cut.
@@ -85,30 +83,30 @@ int64_t usual_chunk(const PlanQuestion& question) {
       .batch_tokens;
 }
 
-Capacity capacity_of(const MemoryModel& model, const FitQuestion& question) {
-  const auto tightness = [](const Capacity& c) { return std::pair(c.sequences, c.free); };
+CacheRoom room_of(const MemoryModel& model, const FitQuestion& question) {
+  const auto tightness = [](const CacheRoom& c) { return std::pair(c.sequences, c.free); };
   const int64_t budget = budget_of(model, question, question.layout);
-  std::optional<Capacity> tightest;
+  std::optional<CacheRoom> tightest;
   for (const int rank : telling_ranks(question.layout)) {
-    const Capacity capacity = capacity_of_rank(model, question, budget, rank);
-    if (!tightest || tightness(capacity) < tightness(*tightest)) tightest = capacity;
-    if (capacity.free < 0) break;
+    const CacheRoom room = room_of_rank(model, question, budget, rank);
+    if (!tightest || tightness(room) < tightness(*tightest)) tightest = room;
+    if (room.free < 0) break;
   }
   return *tightest;
 }
 
-std::string why_it_does_not_fit(const Capacity& capacity) {
-  const RankMemory& memory = capacity.memory;
-  if (capacity.free >= 0) {
+std::string why_it_does_not_fit(const CacheRoom& room) {
+  const RankMemory& memory = room.memory;
+  if (room.free >= 0) {
     return fmt::format("one sequence's cache takes {} a rank, {} are left beside weights of {}",
-                       format_bytes(capacity.sequence), format_bytes(capacity.free),
+                       format_bytes(room.sequence), format_bytes(room.free),
                        format_bytes(memory.weights + memory.padding));
   }
   const int64_t weights = memory.weights + memory.padding;
-  const std::string missing = format_bytes(-capacity.free) + " missing";
-  if (weights > capacity.budget) {
+  const std::string missing = format_bytes(-room.free) + " missing";
+  if (weights > room.budget) {
     return fmt::format("{}: weights alone {} a rank, {} usable", missing, format_bytes(weights),
-                       format_bytes(capacity.budget));
+                       format_bytes(room.budget));
   }
   std::vector<std::pair<int64_t, const char*>> kinds = {{memory.activation, "activations"},
                                                         {memory.communication, "communication"},
@@ -116,8 +114,8 @@ std::string why_it_does_not_fit(const Capacity& capacity) {
                                                         {memory.cuda_graphs, "recorded steps"}};
   std::sort(kinds.rbegin(), kinds.rend());
   return fmt::format("{}: weights {} leave {} a rank, {} take {} of it", missing,
-                     format_bytes(weights), format_bytes(capacity.budget - weights),
-                     kinds[0].second, format_bytes(kinds[0].first));
+                     format_bytes(weights), format_bytes(room.budget - weights), kinds[0].second,
+                     format_bytes(kinds[0].first));
 }
 
 }  // namespace dure
