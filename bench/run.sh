@@ -10,6 +10,9 @@ trap 'rm -rf "$folder"' EXIT
 echo "== kernels"
 "$bin/kernels_bench" --benchmark_min_time=0.2
 
+echo "== the planner"
+"$bin/plan_bench"
+
 echo "== collectives between ranks, microseconds"
 for ranks in 2 4; do
   mpirun $([ "$(id -u)" -eq 0 ] && echo --allow-run-as-root) --oversubscribe --bind-to none \

@@ -1,4 +1,6 @@
 // See cache_room.h.
+#include "plan/cache_room.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "base/units.h"
-#include "plan/cache_room.h"
 
 namespace dure {
 namespace {
