@@ -40,7 +40,8 @@ struct TimeConstants {
   double step = 0.6e-3;           // seconds of each step
   double sequence = 6e-6;         // seconds of each sequence in a step
   double prefill_layer = 0.2e-3;  // seconds of each layer of a step that prefills
-  double first_token = 0.040;     // seconds of the API before and after a first token
+  double arrival = 2e-3;          // seconds of the API for each request, one after another
+  double first_token = 0.040;     // seconds more before and after a first token
 };
 
 // Of one dp rank.

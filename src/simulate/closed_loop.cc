@@ -3,20 +3,23 @@
 #include "simulate/closed_loop.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <queue>
 #include <vector>
+
+#include "simulate/lengths.h"
 
 namespace dure {
 namespace {
 
 struct Request {
-  double arrival = 0.0;
+  double sent = 0.0;   // seconds
+  double ready = 0.0;  // when the front has passed it on
   double first = 0.0;  // when its first token was there
   int64_t input = 0;
   int64_t output = 0;
   int64_t prefilled = 0;
-  int64_t eligible = 0;  // the first step that may take it
 };
 
 struct Decode {
@@ -32,74 +35,107 @@ class Replay {
       : work_(work), hardware_(hardware), constants_(constants), engine_(engine), load_(load) {
     const int count = load.concurrency * load.requests_each;
     requests_.reserve(static_cast<size_t>(count));
+    Lengths lengths(load.shortest);
     for (int i = 0; i < count; ++i) {
       Request request;
-      request.input = length(load.input);
-      request.output = std::max<int64_t>(length(load.output), 1);
+      request.input = lengths.draw(load.input);
+      request.output = lengths.draw(load.output);
       requests_.push_back(request);
     }
   }
 
   ServedMeans run() {
-    for (int i = 0; i < load_.concurrency; ++i) arrive();
-    while (!waiting_.empty() || !prompts_.empty() || !decodes_.empty()) {
+    for (int i = 0; i < load_.concurrency; ++i) send();
+    while (true) {
+      poll();
       admit();
-      if (prompts_.empty()) {
-        decode_alone();
-      } else {
+      if (!prompts_.empty() && !is_waiting()) {
         prefill();
+      } else if (!decodes_.empty()) {
+        decode_alone();
+      } else if (!coming_.empty()) {
+        now_ = std::max(now_, request(coming_.front()).ready);
+      } else {
+        break;
       }
     }
-    tell_first_tokens();
     const auto count = static_cast<double>(requests_.size());
     return {ttft_ / count + constants_.first_token, tpot_ / std::max(1.0, timed_), tokens_ / now_};
   }
 
  private:
-  int64_t length(int64_t nominal) {
-    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-    const double uniform = static_cast<double>(random_ >> 11) / 9007199254740992.0;
-    return static_cast<int64_t>(static_cast<double>(nominal) *
-                                (load_.shortest + (1.0 - load_.shortest) * uniform));
-  }
+  Request& request(int index) { return requests_[static_cast<size_t>(index)]; }
 
-  void arrive() {
+  // The front passes a burst on one after another.
+  void send() {
     if (next_ == requests_.size()) return;
-    requests_[next_].arrival = now_;
-    requests_[next_].eligible = iteration_ + (engine_.overlapped && !decodes_.empty() ? 1 : 0);
-    waiting_.push_back(static_cast<int>(next_++));
+    Request& next = requests_[next_];
+    const auto number = static_cast<int>(next_++);
+    const bool burst = number < load_.concurrency;
+    next.sent = now_;
+    next.ready = next.sent + constants_.arrival * (burst ? number + 1.0 : 1.0);
+    const auto after = std::find_if(coming_.rbegin(), coming_.rend(),
+                                    [&](int other) { return request(other).ready <= next.ready; });
+    coming_.insert(after.base(), number);
   }
 
-  double footprint(const Request& request) const {
-    return static_cast<double>(request.input + request.output);
+  void poll() {
+    const bool looks = decodes_.empty() || since_poll_ >= engine_.poll_steps;
+    if (!looks) return;
+    since_poll_ = 0;
+    // Where steps overlap, the next one was launched before this one's end.
+    const double seen = engine_.overlapped && !decodes_.empty() ? last_launch_ : now_;
+    while (!coming_.empty() && request(coming_.front()).ready <= seen) {
+      waiting_.push_back(coming_.front());
+      coming_.pop_front();
+    }
   }
 
   void admit() {
     while (!waiting_.empty()) {
-      const Request& request = requests_[static_cast<size_t>(waiting_.front())];
-      if (request.eligible > iteration_ && !decodes_.empty()) return;
-      const bool alone = prompts_.empty() && decodes_.empty();
-      if (!alone && reserved_ + footprint(request) > engine_.cache_tokens) return;
-      reserved_ += footprint(request);
+      const Request& first = request(waiting_.front());
+      const auto footprint = static_cast<double>(first.input + first.output);
+      const size_t running = prompts_.size() + decodes_.size();
+      if (running > 0 && (reserved_ + footprint > engine_.cache_tokens ||
+                          running >= static_cast<size_t>(engine_.sequences))) {
+        return;
+      }
+      reserved_ += footprint;
+      prompt_tokens_ += static_cast<double>(first.input);
       prompts_.push_back(waiting_.front());
       waiting_.pop_front();
     }
   }
 
-  // Until the next sequence ends.
+  bool is_waiting() const {
+    if (engine_.wait_steps == 0 || decodes_.empty() || waited_ >= engine_.wait_steps) return false;
+    return engine_.waits_for_peers ||
+           prompt_tokens_ + static_cast<double>(decodes_.size()) < engine_.wait_tokens;
+  }
+
+  // Until something may change: a sequence ends, a request may be seen, prompts have waited.
   void decode_alone() {
-    // One step only where somebody waits for the next.
-    const bool one =
-        !waiting_.empty() && requests_[static_cast<size_t>(waiting_.front())].eligible > iteration_;
-    const int64_t steps = one ? 1 : decodes_.top().last_step - step_;
+    int64_t steps = decodes_.top().last_step - step_;
+    if (!prompts_.empty()) steps = std::min(steps, engine_.wait_steps - waited_);
+    if (!untold_.empty()) steps = 1;
+    const auto decodes = static_cast<double>(decodes_.size());
     StepLoad load;
-    load.decodes = static_cast<double>(decodes_.size());
-    load.decode_keys = keys_ + load.decodes * static_cast<double>(steps) * 0.5;
-    now_ += static_cast<double>(steps) * step_time(work_, hardware_, constants_, load).total();
+    load.decodes = decodes;
+    load.decode_keys = keys_ + decodes * static_cast<double>(steps) * 0.5;
+    const double each = step_time(work_, hardware_, constants_, load).total();
+    if (!coming_.empty()) {
+      const double until = request(coming_.front()).ready - now_;
+      const auto arriving = static_cast<int64_t>(std::ceil(std::max(0.0, until) / each)) +
+                            (engine_.overlapped ? 1 : 0);
+      steps = std::min(steps, std::max({int64_t{1}, arriving, engine_.poll_steps - since_poll_}));
+    }
+    now_ += static_cast<double>(steps) * each;
+    last_launch_ = now_ - each;
     step_ += steps;
-    iteration_ += steps;
+    since_poll_ += steps;
+    if (engine_.waits_for_peers || !prompts_.empty()) waited_ += steps;
+    keys_ += decodes * static_cast<double>(steps);
     tell_first_tokens();
-    keys_ += load.decodes * static_cast<double>(steps);
     finish();
   }
 
@@ -109,70 +145,73 @@ class Replay {
       load.decodes = static_cast<double>(decodes_.size());
       load.decode_keys = keys_;
     }
-    // One whole prompt a step, as it takes them.
-    const bool whole = engine_.scheduler == Scheduler::whole_prompts;
-    auto room = static_cast<int64_t>(static_cast<double>(engine_.budget) - load.decodes);
-    std::vector<int> done;
-    while (!prompts_.empty() && room > 0) {
-      Request& request = requests_[static_cast<size_t>(prompts_.front())];
-      const int64_t left = request.input - request.prefilled;
-      if (whole && load.prefill_tokens > 0.0) break;
-      const int64_t take = whole ? left : std::min(left, room);
-      load.prompts += 1.0;
-      load.prefill_tokens += static_cast<double>(take);
-      load.prefill_pairs += static_cast<double>(take) * (static_cast<double>(request.prefilled) +
-                                                         0.5 * static_cast<double>(take));
-      if (request.prefilled > 0) load.prefill_keys += static_cast<double>(request.prefilled);
-      request.prefilled += take;
-      room -= take;
-      if (request.prefilled < request.input) break;
-      done.push_back(prompts_.front());
-      prompts_.pop_front();
-    }
-    load.prompts_done = static_cast<double>(done.size());
+    std::vector<int> done = take_prompts(load);
+    last_launch_ = now_;
     now_ += step_time(work_, hardware_, constants_, load).total();
-    ++iteration_;
-    tell_first_tokens();
+    since_poll_ = engine_.poll_steps;
+    if (prompts_.empty()) waited_ = 0;
     if (load.decodes > 0.0) {
       ++step_;
       keys_ += load.decodes;
     }
+    tell_first_tokens();
     for (const int index : done) {
-      Request& request = requests_[static_cast<size_t>(index)];
-      request.first = now_;
-      if (engine_.overlapped) {
-        untold_.push_back(index);
-      } else {
-        ttft_ += now_ - request.arrival;
-      }
-      keys_ += static_cast<double>(request.input);
-      decodes_.push({step_ + request.output - 1, index});
+      untold_.push_back(index);
+      keys_ += static_cast<double>(request(index).input);
+      decodes_.push({step_ + request(index).output - 1, index});
     }
+    if (!engine_.overlapped) tell_first_tokens();
     finish();
   }
 
-  // First tokens of the step before, where steps overlap.
+  // Fills a step; returns the prompts that end in it.
+  std::vector<int> take_prompts(StepLoad& load) {
+    const bool whole = engine_.scheduler == Scheduler::whole_prompts;
+    auto room = static_cast<int64_t>(static_cast<double>(engine_.budget) - load.decodes);
+    std::vector<int> done;
+    while (!prompts_.empty() && room > 0) {
+      Request& first = request(prompts_.front());
+      const int64_t left = first.input - first.prefilled;
+      if (whole && load.prompts > 0.0 && left > room) break;
+      const int64_t take = whole ? left : std::min(left, room);
+      const auto tokens = static_cast<double>(take);
+      const auto before = static_cast<double>(first.prefilled);
+      load.prompts += 1.0;
+      load.prefill_tokens += tokens;
+      load.prefill_pairs += tokens * (before + 0.5 * tokens);
+      load.prefill_keys += before;
+      prompt_tokens_ -= tokens;
+      first.prefilled += take;
+      room -= take;
+      if (first.prefilled < first.input) break;
+      done.push_back(prompts_.front());
+      prompts_.pop_front();
+    }
+    load.prompts_done = static_cast<double>(done.size());
+    return done;
+  }
+
   void tell_first_tokens() {
     for (const int index : untold_) {
-      Request& request = requests_[static_cast<size_t>(index)];
-      request.first = now_;
-      ttft_ += now_ - request.arrival;
+      request(index).first = now_;
+      ttft_ += now_ - request(index).sent;
     }
     untold_.clear();
   }
 
   void finish() {
     while (!decodes_.empty() && decodes_.top().last_step <= step_) {
-      const Request& request = requests_[static_cast<size_t>(decodes_.top().request)];
+      const Request& last = request(decodes_.top().request);
+      if (!untold_.empty()) tell_first_tokens();
       decodes_.pop();
-      if (request.output > 1) {
-        tpot_ += (now_ - request.first) / static_cast<double>(request.output - 1);
+      if (last.output > 1) {
+        tpot_ += (now_ - last.first) / static_cast<double>(last.output - 1);
         timed_ += 1.0;
       }
-      tokens_ += static_cast<double>(request.output);
-      keys_ -= static_cast<double>(request.input + request.output - 1);
-      reserved_ -= footprint(request);
-      arrive();
+      tokens_ += static_cast<double>(last.output);
+      keys_ -= static_cast<double>(last.input + last.output - 1);
+      reserved_ -= static_cast<double>(last.input + last.output);
+      send();
     }
   }
 
@@ -182,18 +221,21 @@ class Replay {
   const EngineModel& engine_;
   const ClosedLoad& load_;
   std::vector<Request> requests_;
-  std::deque<int> waiting_;
+  std::deque<int> coming_;   // sent
+  std::deque<int> waiting_;  // seen by the engine
   std::deque<int> prompts_;  // admitted, not prefilled
   std::priority_queue<Decode> decodes_;
+  std::vector<int> untold_;  // whose first token is not told yet
   size_t next_ = 0;
-  uint64_t random_ = 1;
-  int64_t step_ = 0;       // of decodes
-  int64_t iteration_ = 0;  // steps of any kind
-  std::vector<int> untold_;
+  int64_t step_ = 0;  // of decodes
+  int64_t since_poll_ = 0;
+  int64_t waited_ = 0;  // steps
   double now_ = 0.0;
-  double keys_ = 0.0;      // cached tokens of decodes
-  double reserved_ = 0.0;  // cache
-  double ttft_ = 0.0;      // sums
+  double last_launch_ = 0.0;  // of a step
+  double keys_ = 0.0;         // cached tokens of decodes
+  double reserved_ = 0.0;     // cache
+  double prompt_tokens_ = 0.0;
+  double ttft_ = 0.0;  // sums
   double tpot_ = 0.0;
   double timed_ = 0.0;
   double tokens_ = 0.0;

@@ -16,11 +16,20 @@ enum class Scheduler {
 
 struct EngineModel {
   Scheduler scheduler = Scheduler::mixed;
-  int64_t budget = 8192;       // tokens of a step
-  double cache_tokens = 1e18;  // of one dp rank
+  int64_t budget = 8192;          // tokens of a step
+  int64_t sequences = 1'000'000;  // at once
+  double cache_tokens = 1e18;     // of one dp rank
   // Steps are launched before the outcome of the last one is known: what comes meanwhile waits for
   // them, and what a step yields is told after the next one.
   bool overlapped = false;
+  // Requests are looked for once in so many decode steps (SGLang's scheduler-recv-interval).
+  int64_t poll_steps = 1;
+  // While others decode, prompts wait so many steps, or until so many tokens are together
+  // (TensorRT-LLM's batch_wait_timeout_iters and batch_wait_max_tokens_ratio). With peers, the
+  // steps are counted from the last prompts on: some dp rank always waits (attention_dp_config).
+  int64_t wait_steps = 0;
+  double wait_tokens = 0.0;
+  bool waits_for_peers = false;
 };
 
 struct ClosedLoad {

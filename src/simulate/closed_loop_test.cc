@@ -19,7 +19,8 @@ StepWork llama() {
 ServedMeans served(Scheduler scheduler, int concurrency, double cache_tokens = 1e18) {
   TimeConstants constants;
   constants.first_token = 0.0;
-  return replay(llama(), h200, constants, {scheduler, 8192, cache_tokens},
+  constants.arrival = 0.0;
+  return replay(llama(), h200, constants, {.scheduler = scheduler, .cache_tokens = cache_tokens},
                 {concurrency, 1000, 100});
 }
 
@@ -27,6 +28,7 @@ ServedMeans served(Scheduler scheduler, int concurrency, double cache_tokens = 1
 TEST(ClosedLoop, OfOneUserIsOnePrefillAndThenSteps) {
   TimeConstants constants;
   constants.first_token = 0.0;
+  constants.arrival = 0.0;
   StepLoad prefill;
   prefill.prefill_tokens = 1000;
   prefill.prefill_pairs = 500000;

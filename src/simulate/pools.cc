@@ -1,0 +1,236 @@
+// See pools.h.
+#include "simulate/pools.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <queue>
+#include <tuple>
+#include <vector>
+
+#include "simulate/lengths.h"
+
+namespace dure {
+namespace {
+
+struct Request {
+  double sent = 0.0;
+  double first = 0.0;
+  int64_t input = 0;
+  int64_t output = 0;
+};
+
+enum class What { ready, prefilled, handed_over, decoded };
+
+struct Event {
+  double time = 0.0;
+  What what = What::ready;
+  int index = 0;  // of a request; of a worker where it has decoded
+  bool operator<(const Event& other) const {
+    return std::tie(time, what, index) > std::tie(other.time, other.what, other.index);
+  }
+};
+
+struct DecodeWorker {
+  std::vector<int> joining;                                // handed over while it was in a step
+  std::priority_queue<std::pair<int64_t, int>> sequences;  // minus the last step, request
+  int64_t step = 0;
+  int64_t steps = 0;  // of the run in progress
+  bool busy = false;
+  double keys = 0.0;
+  std::vector<int> untold;
+  size_t load() const { return joining.size() + sequences.size(); }
+};
+
+class PoolsReplay {
+ public:
+  PoolsReplay(const Pool& prefill, const Pool& decode, const Handover& handover,
+              const Hardware& hardware, const TimeConstants& constants, const ClosedLoad& load)
+      : prefill_(prefill),
+        decode_(decode),
+        handover_(handover),
+        hardware_(hardware),
+        constants_(constants),
+        load_(load),
+        idle_(prefill.workers),
+        workers_(static_cast<size_t>(decode.workers)) {
+    const int count = load.concurrency * load.requests_each;
+    Lengths lengths(load.shortest);
+    for (int i = 0; i < count; ++i) {
+      requests_.push_back({0.0, 0.0, lengths.draw(load.input), lengths.draw(load.output)});
+    }
+  }
+
+  ServedMeans run() {
+    for (int i = 0; i < load_.concurrency; ++i) send();
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.time;
+      switch (event.what) {
+        case What::ready:
+          queue_.push_back(event.index);
+          break;
+        case What::prefilled:
+          hand_over(event.index);
+          break;
+        case What::handed_over:
+          join(event.index);
+          break;
+        case What::decoded:
+          decoded(workers_[static_cast<size_t>(event.index)]);
+          break;
+      }
+      start_prefills();
+      start_decodes();
+    }
+    const auto count = static_cast<double>(requests_.size());
+    return {ttft_ / count + constants_.first_token, tpot_ / std::max(1.0, timed_), tokens_ / now_};
+  }
+
+ private:
+  Request& request(int index) { return requests_[static_cast<size_t>(index)]; }
+
+  void send() {
+    if (next_ == requests_.size()) return;
+    const auto number = static_cast<int>(next_++);
+    request(number).sent = now_;
+    const double place = number < load_.concurrency ? number + 1.0 : 1.0;
+    events_.push({now_ + place * constants_.arrival, What::ready, number});
+  }
+
+  // Each idle worker takes as many prompts as its ranks have room for.
+  void start_prefills() {
+    const auto ranks = static_cast<size_t>(prefill_.work.layout.dp);
+    while (idle_ > 0 && !queue_.empty()) {
+      std::vector<int> taken;
+      double tokens = 0.0;
+      double pairs = 0.0;
+      double longest = 0.0;
+      const double room = static_cast<double>(prefill_.scheduling.budget) * ranks;
+      while (!queue_.empty()) {
+        const auto input = static_cast<double>(request(queue_.front()).input);
+        if (taken.size() >= ranks && tokens + input > room) break;
+        taken.push_back(queue_.front());
+        queue_.pop_front();
+        tokens += input;
+        pairs += 0.5 * input * input;
+        longest = std::max(longest, input);
+      }
+      const double share =
+          std::max(1.0 / static_cast<double>(ranks), longest / std::max(tokens, 1.0));
+      StepLoad load;
+      load.prefill_tokens = tokens * share;
+      load.prefill_pairs = pairs * share;
+      load.prompts = load.prompts_done = std::max(1.0, static_cast<double>(taken.size()) * share);
+      const double end = now_ + step_time(prefill_.work, hardware_, constants_, load).total();
+      --idle_;
+      // The worker is free again with its last prompt; the others leave at the same time.
+      for (size_t i = 0; i < taken.size(); ++i) {
+        if (i + 1 == taken.size()) frees_.push_back(taken[i]);
+        events_.push({end, What::prefilled, taken[i]});
+      }
+    }
+  }
+
+  void hand_over(int index) {
+    const auto freed = std::find(frees_.begin(), frees_.end(), index);
+    if (freed != frees_.end()) {
+      frees_.erase(freed);
+      ++idle_;
+    }
+    const double bytes = handover_.bytes_per_token * static_cast<double>(request(index).input);
+    events_.push({now_ + bytes / handover_.bytes_per_s, What::handed_over, index});
+  }
+
+  void join(int index) {
+    const auto least = std::min_element(
+        workers_.begin(), workers_.end(),
+        [](const DecodeWorker& a, const DecodeWorker& b) { return a.load() < b.load(); });
+    least->joining.push_back(index);
+  }
+
+  void start_decodes() {
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      DecodeWorker& worker = workers_[i];
+      if (!worker.busy && worker.load() > 0) start(worker, static_cast<int>(i));
+    }
+  }
+
+  void start(DecodeWorker& worker, int number) {
+    for (const int index : worker.joining) {
+      worker.keys += static_cast<double>(request(index).input);
+      worker.sequences.push(
+          {-(worker.step + std::max<int64_t>(request(index).output - 1, 1)), index});
+      worker.untold.push_back(index);
+    }
+    worker.joining.clear();
+    const auto ranks = static_cast<double>(decode_.work.layout.dp);
+    const auto sequences = static_cast<double>(worker.sequences.size());
+    StepLoad load;
+    load.decodes = std::ceil(sequences / ranks);
+    load.decode_keys = worker.keys / sequences * load.decodes;
+    const double each = step_time(decode_.work, hardware_, constants_, load).total();
+    worker.steps = 1;
+    if (worker.untold.empty()) {
+      // Until a sequence ends, or something may join.
+      const int64_t left = -worker.sequences.top().first - worker.step;
+      const double until = events_.empty() ? 1e18 : events_.top().time - now_;
+      worker.steps = std::max<int64_t>(
+          1, static_cast<int64_t>(std::min(static_cast<double>(left), std::ceil(until / each))));
+    }
+    worker.busy = true;
+    events_.push({now_ + each * static_cast<double>(worker.steps), What::decoded, number});
+  }
+
+  void decoded(DecodeWorker& worker) {
+    worker.busy = false;
+    worker.step += worker.steps;
+    worker.keys += static_cast<double>(worker.sequences.size()) * static_cast<double>(worker.steps);
+    for (const int index : worker.untold) {
+      request(index).first = now_;
+      ttft_ += now_ - request(index).sent;
+    }
+    worker.untold.clear();
+    while (!worker.sequences.empty() && -worker.sequences.top().first <= worker.step) {
+      const Request& last = request(worker.sequences.top().second);
+      worker.sequences.pop();
+      worker.keys -= static_cast<double>(last.input + std::max<int64_t>(last.output - 1, 1));
+      tokens_ += static_cast<double>(last.output);
+      if (last.output > 1) {
+        tpot_ += (now_ - last.first) / static_cast<double>(last.output - 1);
+        timed_ += 1.0;
+      }
+      send();
+    }
+  }
+
+  const Pool& prefill_;
+  const Pool& decode_;
+  const Handover& handover_;
+  const Hardware& hardware_;
+  const TimeConstants& constants_;
+  const ClosedLoad& load_;
+  std::vector<Request> requests_;
+  size_t next_ = 0;
+  std::priority_queue<Event> events_;
+  std::deque<int> queue_;   // wait for a prefill
+  int idle_ = 0;            // prefill workers
+  std::vector<int> frees_;  // requests with which a prefill worker is free again
+  std::vector<DecodeWorker> workers_;
+  double now_ = 0.0;
+  double ttft_ = 0.0;  // sums
+  double tpot_ = 0.0;
+  double timed_ = 0.0;
+  double tokens_ = 0.0;
+};
+
+}  // namespace
+
+ServedMeans replay_pools(const Pool& prefill, const Pool& decode, const Handover& handover,
+                         const Hardware& hardware, const TimeConstants& constants,
+                         const ClosedLoad& load) {
+  return PoolsReplay(prefill, decode, handover, hardware, constants, load).run();
+}
+
+}  // namespace dure
