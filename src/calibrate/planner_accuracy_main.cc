@@ -1,16 +1,21 @@
-// planner_accuracy --kv FILE.csv [--configs DIR]: the planner against what others measured. One
-// line a row, tables of errors, and at the end `N passed, N failed`.
+// planner_accuracy --serving FILE.csv --kv FILE.csv: the planner against what others measured.
+// Tables of errors, the bars it is held to, and at the end `N passed, N failed`.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "calibrate/config_finder.h"
 #include "calibrate/kv_rows.h"
+#include "calibrate/serving_report.h"
+#include "calibrate/serving_rows.h"
 
 namespace {
 
@@ -40,22 +45,70 @@ void check_kv(const fs::path& file, const dure::ConfigFinder& configs, Tally& ta
   fmt::print("{}", dure::kv_report(results));
 }
 
+// "serving_measurements.csv" has "serving_annotations.csv" beside it.
+std::optional<fs::path> annotations_beside(const fs::path& file) {
+  std::string name = file.filename().string();
+  const size_t at = name.find("measurements");
+  if (at == std::string::npos) return std::nullopt;
+  const fs::path beside = file.parent_path() / name.replace(at, 12, "annotations");
+  if (!fs::is_regular_file(beside)) return std::nullopt;
+  return beside;
+}
+
+struct ServingFlags {
+  std::string file;
+  std::string annotations;
+  std::string write;
+  bool no_refit = false;
+  bool rows = false;
+};
+
+void check_serving_file(const ServingFlags& flags, const dure::ConfigFinder& configs,
+                        Tally& tally) {
+  const std::optional<fs::path> notes = flags.annotations.empty()
+                                            ? annotations_beside(flags.file)
+                                            : std::optional<fs::path>(flags.annotations);
+  const std::vector<dure::ServingRow> rows = dure::read_serving_rows(flags.file, notes);
+  fmt::print("{}: {}\n", flags.file,
+             notes ? "annotated by " + notes->string()
+                   : std::string("no annotations, so every row is taken as it stands"));
+  const dure::ServingCheck check =
+      dure::check_serving(rows, configs, {!flags.no_refit, flags.rows, isatty(2) == 1});
+  fmt::print("{}", check.text);
+  tally.passed += check.passed;
+  tally.failed += check.failed;
+  if (flags.write.empty()) return;
+  if (check.constants.empty()) dure::throw_bad_input("--write: nothing was fitted");
+  std::ofstream(flags.write) << check.constants;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Holds the planner against measured rows.");
   std::string kv;
   std::string configs;
+  ServingFlags serving;
+  app.add_option("--serving", serving.file, "CSV of measured serving runs");
+  app.add_option("--annotations", serving.annotations,
+                 "CSV about the same ids (default: the one beside it)");
+  app.add_flag("--no-refit", serving.no_refit,
+               "only the constants that ship; no fits without each model and system");
+  app.add_flag("--rows", serving.rows, "a line for each serving run");
+  app.add_option("--write", serving.write, "write the fitted constants as a header");
   app.add_option("--kv", kv, "CSV of what engines printed about memory at start");
   app.add_option("--configs", configs, "folder with more config.json files, ORG--MODEL.json");
   CLI11_PARSE(app, argc, argv);
   try {
-    if (kv.empty()) dure::throw_bad_input("no rows to check", "give --kv FILE.csv");
+    if (kv.empty() && serving.file.empty()) {
+      dure::throw_bad_input("no rows to check", "give --serving FILE.csv or --kv FILE.csv");
+    }
     if (!configs.empty() && !fs::is_directory(configs)) {
       dure::throw_bad_input(fmt::format("--configs {}: not a folder", configs));
     }
     Tally tally;
     const dure::ConfigFinder finder = find_configs(configs);
+    if (!serving.file.empty()) check_serving_file(serving, finder, tally);
     if (!kv.empty()) check_kv(kv, finder, tally);
     fmt::print("{} passed, {} failed\n", tally.passed, tally.failed);
     return tally.failed == 0 && tally.passed > 0 ? 0 : 1;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <queue>
 #include <tuple>
 #include <vector>
@@ -42,6 +43,13 @@ struct DecodeWorker {
   size_t load() const { return joining.size() + sequences.size(); }
 };
 
+// Of thousands of users fewer waves are replayed than each sends.
+int waves_of(const ClosedLoad& load) {
+  constexpr int requests_replayed = 3000;
+  return std::clamp(requests_replayed / load.concurrency, std::min(3, load.requests_each),
+                    load.requests_each);
+}
+
 class PoolsReplay {
  public:
   PoolsReplay(const Pool& prefill, const Pool& decode, const Handover& handover,
@@ -54,7 +62,7 @@ class PoolsReplay {
         load_(load),
         idle_(prefill.workers),
         workers_(static_cast<size_t>(decode.workers)) {
-    const int count = load.concurrency * load.requests_each;
+    const int count = load.concurrency * waves_of(load);
     Lengths lengths(load.shortest);
     for (int i = 0; i < count; ++i) {
       requests_.push_back({0.0, 0.0, lengths.draw(load.input), lengths.draw(load.output)});
@@ -62,6 +70,9 @@ class PoolsReplay {
   }
 
   ServedMeans run() {
+    StepLoad shortest;
+    shortest.prefill_tokens = load_.shortest * static_cast<double>(load_.input);
+    shortest_prefill_ = step_time(prefill_.work, hardware_, constants_, shortest).total();
     for (int i = 0; i < load_.concurrency; ++i) send();
     while (!events_.empty()) {
       const Event event = events_.top();
@@ -72,9 +83,10 @@ class PoolsReplay {
           queue_.push_back(event.index);
           break;
         case What::prefilled:
-          hand_over(event.index);
+          ++idle_;
           break;
         case What::handed_over:
+          handovers_.pop();
           join(event.index);
           break;
         case What::decoded:
@@ -84,8 +96,15 @@ class PoolsReplay {
       start_prefills();
       start_decodes();
     }
-    const auto count = static_cast<double>(requests_.size());
-    return {ttft_ / count + constants_.first_token, tpot_ / std::max(1.0, timed_), tokens_ / now_};
+    // The burst of all users at once is one of requests_each; the waves after it are alike.
+    const double burst = load_.concurrency;
+    const double later = static_cast<double>(requests_.size()) - burst;
+    double ttft = burst_ttft_ / burst;
+    if (later > 0.0) {
+      const double share = 1.0 / load_.requests_each;
+      ttft = share * ttft + (1.0 - share) * later_ttft_ / later;
+    }
+    return {ttft + constants_.first_token, tpot_ / std::max(1.0, timed_), tokens_ / now_};
   }
 
  private:
@@ -125,22 +144,14 @@ class PoolsReplay {
       load.prompts = load.prompts_done = std::max(1.0, static_cast<double>(taken.size()) * share);
       const double end = now_ + step_time(prefill_.work, hardware_, constants_, load).total();
       --idle_;
-      // The worker is free again with its last prompt; the others leave at the same time.
-      for (size_t i = 0; i < taken.size(); ++i) {
-        if (i + 1 == taken.size()) frees_.push_back(taken[i]);
-        events_.push({end, What::prefilled, taken[i]});
+      events_.push({end, What::prefilled, 0});
+      for (const int index : taken) {
+        const double bytes = handover_.bytes_per_token * static_cast<double>(request(index).input);
+        const double there = end + bytes / handover_.bytes_per_s;
+        events_.push({there, What::handed_over, index});
+        handovers_.push(there);
       }
     }
-  }
-
-  void hand_over(int index) {
-    const auto freed = std::find(frees_.begin(), frees_.end(), index);
-    if (freed != frees_.end()) {
-      frees_.erase(freed);
-      ++idle_;
-    }
-    const double bytes = handover_.bytes_per_token * static_cast<double>(request(index).input);
-    events_.push({now_ + bytes / handover_.bytes_per_s, What::handed_over, index});
   }
 
   void join(int index) {
@@ -175,7 +186,8 @@ class PoolsReplay {
     if (worker.untold.empty()) {
       // Until a sequence ends, or something may join.
       const int64_t left = -worker.sequences.top().first - worker.step;
-      const double until = events_.empty() ? 1e18 : events_.top().time - now_;
+      const double known = handovers_.empty() ? 1e18 : handovers_.top() - now_;
+      const double until = std::min(known, shortest_prefill_);
       worker.steps = std::max<int64_t>(
           1, static_cast<int64_t>(std::min(static_cast<double>(left), std::ceil(until / each))));
     }
@@ -189,7 +201,7 @@ class PoolsReplay {
     worker.keys += static_cast<double>(worker.sequences.size()) * static_cast<double>(worker.steps);
     for (const int index : worker.untold) {
       request(index).first = now_;
-      ttft_ += now_ - request(index).sent;
+      (index < load_.concurrency ? burst_ttft_ : later_ttft_) += now_ - request(index).sent;
     }
     worker.untold.clear();
     while (!worker.sequences.empty() && -worker.sequences.top().first <= worker.step) {
@@ -214,12 +226,15 @@ class PoolsReplay {
   std::vector<Request> requests_;
   size_t next_ = 0;
   std::priority_queue<Event> events_;
-  std::deque<int> queue_;   // wait for a prefill
-  int idle_ = 0;            // prefill workers
-  std::vector<int> frees_;  // requests with which a prefill worker is free again
+  std::deque<int> queue_;  // wait for a prefill
+  int idle_ = 0;           // prefill workers
+  // When what is being prefilled will be handed over; what is not yet takes at least a prefill.
+  std::priority_queue<double, std::vector<double>, std::greater<>> handovers_;
+  double shortest_prefill_ = 0.0;
   std::vector<DecodeWorker> workers_;
   double now_ = 0.0;
-  double ttft_ = 0.0;  // sums
+  double burst_ttft_ = 0.0;  // sums
+  double later_ttft_ = 0.0;
   double tpot_ = 0.0;
   double timed_ = 0.0;
   double tokens_ = 0.0;
