@@ -19,7 +19,7 @@ void put_service(Json& json, const Service& service) {
   json["in_flight"] = service.in_flight;
 }
 
-Json band_json(const Band& band, double value) {
+Json band_json(const ErrorBand& band, double value) {
   return {band.low * value, band.high * value};
 }
 

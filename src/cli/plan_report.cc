@@ -85,7 +85,7 @@ std::string ranked_table(const std::vector<PlannedLayout>& ranked) {
   return table.text();
 }
 
-std::string band_text(const char* what, double value, const Band& band) {
+std::string band_text(const char* what, double value, const ErrorBand& band) {
   return fmt::format("{} {} to {}", what, format_seconds(band.low * value),
                      format_seconds(band.high * value));
 }

@@ -58,8 +58,8 @@ int64_t sequences_at_once(const Deployment& deployment, int64_t concurrency) {
   return std::min({busiest, deployment.batch, deployment.room.sequences});
 }
 
-Service serve(const Deployment& deployment, const EngineTime& engine, const PlannedLoad& load) {
-  EngineModel model = engine.model;
+Service serve(const Deployment& deployment, const ServingProfile& engine, const PlannedLoad& load) {
+  EngineModel model = engine.scheduling;
   model.budget = deployment.chunk;
   model.cache_tokens = static_cast<double>(std::min(deployment.batch, deployment.room.sequences)) *
                        static_cast<double>(load.input + load.output);
@@ -85,7 +85,8 @@ Service serve(const Deployment& deployment, const EngineTime& engine, const Plan
   return sum;
 }
 
-Service best_case(const Deployment& deployment, const EngineTime& engine, const PlannedLoad& load) {
+Service best_case(const Deployment& deployment, const ServingProfile& engine,
+                  const PlannedLoad& load) {
   const auto seconds = [&](const StepLoad& step) {
     return step_time(deployment.work, deployment.hardware, engine.constants, step).total();
   };
@@ -95,13 +96,13 @@ Service best_case(const Deployment& deployment, const EngineTime& engine, const 
   // One token for each, and the share of prompts that comes with it, in full chunks: what a chunk
   // adds to a step of decodes, or what it takes in steps of its own.
   const StepLoad decodes = decode_load(sequences, load);
-  const bool whole = engine.model.scheduler == Scheduler::whole_prompts;
-  const double chunk = whole ? input : static_cast<double>(deployment.chunk);
+  const bool whole = engine.scheduling.scheduler == Scheduler::whole_prompts;
+  const double chunk = std::max(static_cast<double>(deployment.chunk), whole ? input : 1.0);
   StepLoad prompts = prompt_load(chunk, input);
   const double stages = deployment.layout.pp;
   prompts.prompts = std::max(prompts.prompts, stages);
   double apart = 0.0;
-  if (engine.model.scheduler != Scheduler::prompts_first) {
+  if (engine.scheduling.scheduler != Scheduler::prompts_first) {
     prompts.decodes = decodes.decodes;
     prompts.decode_keys = decodes.decode_keys;
     apart = seconds(decodes);
@@ -121,26 +122,17 @@ Service best_case(const Deployment& deployment, const EngineTime& engine, const 
   return best;
 }
 
-TypicalStep typical_decode(const Deployment& deployment, const EngineTime& engine,
+TypicalStep typical_decode(const Deployment& deployment, const ServingProfile& engine,
                            const PlannedLoad& load) {
   const StepLoad step = decode_load(sequences_at_once(deployment, load.concurrency), load);
   return {step, step_time(deployment.work, deployment.hardware, engine.constants, step)};
 }
 
-TypicalStep typical_prefill(const Deployment& deployment, const EngineTime& engine,
+TypicalStep typical_prefill(const Deployment& deployment, const ServingProfile& engine,
                             const PlannedLoad& load) {
   const auto input = static_cast<double>(load.input);
   const StepLoad step = prompt_load(std::min(static_cast<double>(deployment.chunk), input), input);
   return {step, step_time(deployment.work, deployment.hardware, engine.constants, step)};
-}
-
-EngineTime engine_time(Engine engine) {
-  EngineTime time;
-  time.ttft = {0.6, 1.6};
-  time.tpot = {0.8, 1.25};
-  if (engine == Engine::sglang) time.model.scheduler = Scheduler::prompts_first;
-  if (engine == Engine::trtllm) time.model.scheduler = Scheduler::whole_prompts;
-  return time;
 }
 
 }  // namespace dure

@@ -4,21 +4,12 @@
 
 #include <cstdint>
 
+#include "plan/cache_room.h"
 #include "plan/candidates.h"
 #include "plan/plan.h"
-#include "plan/cache_room.h"
-#include "simulate/closed_loop.h"
+#include "simulate/serving_profile.h"
 
 namespace dure {
-
-// What is assumed of an engine's time, and how far that is off.
-struct EngineTime {
-  EngineModel model;
-  TimeConstants constants;
-  Band ttft;
-  Band tpot;
-};
-EngineTime engine_time(Engine engine);
 
 struct Deployment {
   Layout layout;
@@ -42,17 +33,18 @@ struct PlannedLoad {
   int64_t concurrency = 0;  // of all replicas
 };
 
-Service serve(const Deployment& deployment, const EngineTime& engine, const PlannedLoad& load);
+Service serve(const Deployment& deployment, const ServingProfile& engine, const PlannedLoad& load);
 
 // Better in every respect than serve() ever is.
-Service best_case(const Deployment& deployment, const EngineTime& engine, const PlannedLoad& load);
+Service best_case(const Deployment& deployment, const ServingProfile& engine,
+                  const PlannedLoad& load);
 
 // Sequences that the busiest dp rank decodes at once.
 int64_t sequences_at_once(const Deployment& deployment, int64_t concurrency);
 
-TypicalStep typical_decode(const Deployment& deployment, const EngineTime& engine,
+TypicalStep typical_decode(const Deployment& deployment, const ServingProfile& engine,
                            const PlannedLoad& load);
-TypicalStep typical_prefill(const Deployment& deployment, const EngineTime& engine,
+TypicalStep typical_prefill(const Deployment& deployment, const ServingProfile& engine,
                             const PlannedLoad& load);
 
 }  // namespace dure

@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "plan/alternatives.h"
+#include "plan/cache_room.h"
 #include "plan/describe.h"
 #include "plan/pareto.h"
 #include "plan/reasons.h"
-#include "plan/cache_room.h"
 #include "plan/rule_of_thumb.h"
 
 namespace dure {
@@ -84,7 +84,9 @@ std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuesti
   const Gpu& gpu = question.gpu;
   const std::string weights = question.weights ? std::string(question.weights->name)
                                                : std::string(to_string(model.spec.dtype));
-  const auto band = [](const Band& b) { return fmt::format("{:.2f} to {:.2f} ×", b.low, b.high); };
+  const auto band = [](const ErrorBand& b) {
+    return fmt::format("{:.2f} to {:.2f} ×", b.low, b.high);
+  };
   return {
       fmt::format("load: closed, {} requests in flight, lengths uniform within 11% of {} in and {} "
                   "out, no shared prefixes, no speculative decoding; means over ten requests of "

@@ -16,6 +16,7 @@
 #include "cost/step_time.h"
 #include "cost/weight_format.h"
 #include "model/spec.h"
+#include "simulate/serving_profile.h"
 
 namespace dure {
 
@@ -56,12 +57,6 @@ struct PlanQuestion {
   bool disaggregate = false;  // pools of prefill and of decode workers too
   int top = 5;                // layouts ranked
   bool alternatives = true;   // ways out are counted too
-};
-
-// A prediction p stands for: in 8 of 10 cases the measured value is between low × p and high × p.
-struct Band {
-  double low = 1.0;
-  double high = 1.0;
 };
 
 // What users see, and what the GPUs give. Means over a run.
@@ -124,8 +119,8 @@ struct PlannedLayout {
   int64_t kv_tokens = 0;           // of one dp rank's cache
 
   Service service;
-  Band ttft_band;
-  Band tpot_band;
+  ErrorBand ttft_band;
+  ErrorBand tpot_band;
   int64_t users = 0;  // requests in flight, all replicas, that the cache holds and the limits allow
   std::string users_end;        // what ends them: "cache", "TPOT", "TTFT"
   Bound bound = Bound::memory;  // of the decode step

@@ -19,7 +19,7 @@ struct PlanModel {
   ModelSpec spec;
   MemoryModel memory;
   WorkModel work;
-  EngineTime engine;
+  ServingProfile engine;
 };
 
 // A layout that fits, and what it gives under the question's load.
