@@ -165,6 +165,7 @@ RunCommand declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--utilization", options->utilization, "of usable memory; the engine's own")
       ->check(number_between(0.01, 1.0));
+  app.add_flag("--disaggregate", options->disaggregate, "plan pools that prefill and decode, too");
   app.add_option("--top", options->top, "layouts shown")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

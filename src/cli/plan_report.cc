@@ -46,7 +46,13 @@ std::string tokens_text(double per_second) {
 }
 
 std::string layout_text(const PlannedLayout& planned) {
-  return fmt::format("{} × ({})", planned.replicas, to_string(planned.layout));
+  if (planned.pools) {
+    const PlannedPools& pools = *planned.pools;
+    return fmt::format("{} × ({}) → {} × ({})", pools.prefill.workers,
+                       in_short(pools.prefill.layout), pools.decode.workers,
+                       in_short(pools.decode.layout));
+  }
+  return fmt::format("{} × ({})", planned.replicas, in_short(planned.layout));
 }
 
 std::string heading(const PlanQuestion& question, const PlanAnswer& answer) {
@@ -149,6 +155,17 @@ std::string step_text(const char* what, const TypicalStep& step, int columns) {
   return folded(text, columns, 2);
 }
 
+std::string pools_text(const PlannedPools& pools, int columns) {
+  return folded(
+      fmt::format(
+          "{} GPUs prefill and {} decode: prompts take {:.0f}% of what the first could take, "
+          "sequences {:.0f}% of the others' cache; a prompt's {} of cache are {} on the NICs",
+          pools.prefill.gpus(), pools.decode.gpus(), 100.0 * pools.prefill.busy,
+          100.0 * pools.decode.busy, format_bytes(pools.transfer_bytes),
+          format_seconds(pools.transfer)),
+      columns, 2);
+}
+
 // The command line that counts the same memory.
 std::string fit_command(const PlanQuestion& question, const PlannedLayout& planned) {
   const Layout& layout = planned.layout;
@@ -175,12 +192,13 @@ std::string details(const PlanQuestion& question, const PlannedLayout& best, int
                          layout_text(best), band_text("TTFT", best.service.ttft, best.ttft_band),
                          band_text("TPOT", best.service.tpot, best.tpot_band), best.users_end),
              columns, 2);
-  text +=
-      folded(fmt::format("a replica has {} node{} with {} ranks on each; up to {} tokens a step; "
-                         "cache {} for {} tokens of each dp rank",
-                         best.nodes_each, best.nodes_each == 1 ? "" : "s", best.ranks_per_node,
-                         format_count(best.chunk), best.kv.name, format_count(best.kv_tokens)),
-             columns, 2);
+  if (best.pools) text += pools_text(*best.pools, columns);
+  text += folded(fmt::format("a {} has {} node{} with {} ranks on each; up to {} tokens a step; "
+                             "cache {} for {} tokens of each dp rank",
+                             best.pools ? "worker that decodes" : "replica", best.nodes_each,
+                             best.nodes_each == 1 ? "" : "s", best.ranks_per_node,
+                             format_count(best.chunk), best.kv.name, format_count(best.kv_tokens)),
+                 columns, 2);
   text += step_text(
       fmt::format("a decode step of {:.0f} sequences with {} tokens each takes",
                   best.decode.load.decodes, format_count(question.input + question.output / 2))
@@ -196,7 +214,7 @@ std::string details(const PlanQuestion& question, const PlannedLayout& best, int
 
 std::string rule_text(const RuleOfThumb& rule, int columns) {
   std::string text = folded(fmt::format("rule of thumb (tp = GPUs per node, pp = nodes), {}: {}",
-                                        to_string(rule.layout), rule.why),
+                                        in_short(rule.layout), rule.why),
                             columns, 2);
   if (rule.planned) {
     const Service& service = rule.planned->service;
@@ -226,7 +244,7 @@ std::string front_text(const PlanAnswer& answer) {
     const ParetoPoint& point = front[at];
     table.add({tokens_text(point.per_user), tokens_text(point.per_gpu),
                format_count(point.concurrency),
-               fmt::format("{} × ({})", point.replicas, to_string(point.layout))});
+               fmt::format("{} × ({})", point.replicas, in_short(point.layout))});
   }
   return fmt::format(
              "fastest for a user to cheapest for you: {} of the {} layouts and loads that no "
@@ -257,7 +275,7 @@ std::string rejected_text(const PlanAnswer& answer, int columns) {
     const auto first = std::find_if(answer.rejected.begin(), answer.rejected.end(), is_so);
     const RejectedLayout& shown = why == RejectedFor::does_not_fit ? *last : *first;
     text +=
-        folded(fmt::format("  {} {}: {}: {}", count, words, to_string(shown.layout), shown.reason),
+        folded(fmt::format("  {} {}: {}: {}", count, words, in_short(shown.layout), shown.reason),
                columns, 4);
   }
   return text;

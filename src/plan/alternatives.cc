@@ -12,6 +12,8 @@
 #include "model/presets.h"
 #include "plan/adapters.h"
 #include "plan/describe.h"
+#include "plan/disaggregate.h"
+#include "plan/reasons.h"
 
 namespace dure {
 namespace {
@@ -40,6 +42,7 @@ class Ways {
     smaller_cache();
     shorter_requests();
     more_gpus();
+    pools();
     smaller_model();
     cheaper_model_for_a_part();
     adapters();
@@ -71,7 +74,7 @@ class Ways {
                     outcome.miss.empty()};
     way.text = fmt::format(
         "{}: {} × ({}), {} tokens/s{}, TTFT {}, TPOT {}, {} users{}", what, deployment.replicas,
-        to_string(deployment.layout), format_count(std::llround(service.tokens_per_s)),
+        in_short(deployment.layout), format_count(std::llround(service.tokens_per_s)),
         against_best(service), format_seconds(service.ttft), format_seconds(service.tpot),
         format_count(way.users), outcome.miss.empty() ? "" : "; still " + outcome.miss);
     ways_.push_back(std::move(way));
@@ -153,6 +156,30 @@ class Ways {
     }
     does_not_apply("more GPUs", fmt::format("{} × {} do not keep the limits either", other.gpus,
                                             question_.gpu.name));
+  }
+
+  void pools() {
+    const char* title = "prefill and decode apart";
+    if (best_ != nullptr && best_->pools) {
+      does_not_apply(title, "they are in the best plan");
+      return;
+    }
+    std::string why;
+    const auto plan = best_pools(model_, question_, search(model_, question_, {}).fits, why);
+    if (!plan) {
+      does_not_apply(title, why);
+      return;
+    }
+    const Service& service = plan->service;
+    const std::string miss = miss_of(question_, service);
+    Alternative way{title, true, "", service, plan->decode.layout, plan->gpus(), 0, miss.empty()};
+    way.text = fmt::format(
+        "{} × ({}) that prefill, {} × ({}) that decode: {} tokens/s{}, TTFT {}, TPOT {}{}",
+        plan->prefill.replicas, in_short(plan->prefill.layout), plan->decode.replicas,
+        in_short(plan->decode.layout), format_count(std::llround(service.tokens_per_s)),
+        against_best(service), format_seconds(service.ttft), format_seconds(service.tpot),
+        miss.empty() ? "" : "; " + miss);
+    ways_.push_back(std::move(way));
   }
 
   // Names of one family begin alike: qwen3_moe and qwen3, deepseek_v3 and deepseek_v32.

@@ -25,15 +25,6 @@ int waves(int64_t concurrency) {
       std::clamp<int64_t>(requests_replayed / std::max<int64_t>(concurrency, 1), 2, requests_each));
 }
 
-void complete(Service& service, const Deployment& deployment, const PlannedLoad& load) {
-  const auto output = static_cast<double>(load.output);
-  service.per_gpu = service.tokens_per_s / deployment.gpus();
-  service.per_user = service.tpot > 0.0 ? 1.0 / service.tpot : 0.0;
-  service.requests_per_s = service.tokens_per_s / output;
-  service.request_seconds = service.ttft + (output - 1.0) * service.tpot;
-  service.in_flight = static_cast<double>(load.concurrency);
-}
-
 StepLoad decode_load(int64_t sequences, const PlannedLoad& load) {
   StepLoad step;
   step.decodes = static_cast<double>(sequences);
@@ -51,6 +42,20 @@ StepLoad prompt_load(double tokens, double length) {
 }
 
 }  // namespace
+
+void complete(Service& service, int gpus, const PlannedLoad& load) {
+  const auto output = static_cast<double>(load.output);
+  service.per_gpu = service.tokens_per_s / gpus;
+  service.per_user = service.tpot > 0.0 ? 1.0 / service.tpot : 0.0;
+  service.requests_per_s = service.tokens_per_s / output;
+  service.request_seconds = service.ttft + (output - 1.0) * service.tpot;
+  service.in_flight = static_cast<double>(load.concurrency);
+}
+
+ClosedLoad closed_load(const PlannedLoad& load, int64_t concurrency) {
+  return {static_cast<int>(concurrency), nominal(load.input), nominal(load.output), shortest,
+          waves(concurrency)};
+}
 
 int64_t sequences_at_once(const Deployment& deployment, int64_t concurrency) {
   const int64_t groups = deployment.groups();
@@ -81,7 +86,7 @@ Service serve(const Deployment& deployment, const ServingProfile& engine, const 
   add(each + 1, with_one_more);
   sum.ttft /= sum.tokens_per_s;
   sum.tpot /= sum.tokens_per_s;
-  complete(sum, deployment, load);
+  complete(sum, deployment.gpus(), load);
   return sum;
 }
 
@@ -118,7 +123,7 @@ Service best_case(const Deployment& deployment, const ServingProfile& engine,
   StepLoad shortest_prompt = prompt_load(mean_of_nominal * input, input);
   shortest_prompt.prompts = stages;
   best.ttft = seconds(shortest_prompt) / certain;
-  complete(best, deployment, load);
+  complete(best, deployment.gpus(), load);
   return best;
 }
 

@@ -33,6 +33,12 @@ struct PlannedLoad {
   int64_t concurrency = 0;  // of all replicas
 };
 
+// The load as it is replayed, for so many users of one dp rank, or of two pools.
+ClosedLoad closed_load(const PlannedLoad& load, int64_t concurrency);
+
+// From means and tokens/s, what follows of them.
+void complete(Service& service, int gpus, const PlannedLoad& load);
+
 Service serve(const Deployment& deployment, const ServingProfile& engine, const PlannedLoad& load);
 
 // Better in every respect than serve() ever is.

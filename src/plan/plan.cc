@@ -10,6 +10,7 @@
 #include "plan/alternatives.h"
 #include "plan/cache_room.h"
 #include "plan/describe.h"
+#include "plan/disaggregate.h"
 #include "plan/pareto.h"
 #include "plan/reasons.h"
 #include "plan/rule_of_thumb.h"
@@ -110,16 +111,48 @@ std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuesti
 std::string verdict_of(const PlanQuestion& question, const PlanAnswer& answer) {
   if (answer.met) {
     const PlannedLayout& best = answer.ranked.front();
+    if (best.pools) {
+      return fmt::format(
+          "best: {} × ({}) that prefill, {} × ({}) that decode: {:.0f} tokens/s, "
+          "TTFT {}, TPOT {}",
+          best.pools->prefill.workers, in_short(best.pools->prefill.layout),
+          best.pools->decode.workers, in_short(best.pools->decode.layout),
+          best.service.tokens_per_s, format_seconds(best.service.ttft),
+          format_seconds(best.service.tpot));
+    }
     return fmt::format("best: {} × ({}): {:.0f} tokens/s, TTFT {}, TPOT {}", best.replicas,
-                       to_string(best.layout), best.service.tokens_per_s,
+                       in_short(best.layout), best.service.tokens_per_s,
                        format_seconds(best.service.ttft), format_seconds(best.service.tpot));
   }
   if (answer.closest) {
     return fmt::format("no layout keeps the limits; the closest, {} × ({}): {}",
-                       answer.closest->replicas, to_string(answer.closest->layout),
+                       answer.closest->replicas, in_short(answer.closest->layout),
                        answer.closest->miss);
   }
   return fmt::format("no layout of {} × {} holds the model", question.gpus, question.gpu.name);
+}
+
+// Among the layouts, by the objective; where they miss the limits, in the notes.
+void rank_pools(const PlanModel& model, const PlanQuestion& question, const Found& found,
+                PlanAnswer& answer) {
+  std::string why;
+  const std::optional<PoolPlan> pools = best_pools(model, question, found.fits, why);
+  if (!pools) {
+    answer.notes.push_back(why);
+    return;
+  }
+  if (!pools->meets_limits) {
+    answer.notes.push_back(fmt::format(
+        "pools miss the limits: {} × ({}) that prefill, {} × ({}) that decode: {}",
+        pools->prefill.replicas, in_short(pools->prefill.layout), pools->decode.replicas,
+        in_short(pools->decode.layout), miss_of(question, pools->service)));
+    return;
+  }
+  const auto after =
+      std::find_if(answer.ranked.begin(), answer.ranked.end(), [&](const PlannedLayout& each) {
+        return score_of(question.objective, each.service) < pools->score;
+      });
+  answer.ranked.insert(after, describe_pools(model, question, *pools));
 }
 
 }  // namespace
@@ -135,6 +168,7 @@ PlanAnswer plan(const ModelSpec& spec, const PlanQuestion& question, const PlanP
   for (size_t i = 0; i < std::min<size_t>(question.top, found.ranked.size()); ++i) {
     answer.ranked.push_back(describe(model, question, found.ranked[i]));
   }
+  if (question.disaggregate) rank_pools(model, question, found, answer);
   answer.met = !answer.ranked.empty();
   if (!answer.met && !found.missed.empty()) {
     answer.closest = describe(model, question, found.missed.front());
@@ -147,7 +181,9 @@ PlanAnswer plan(const ModelSpec& spec, const PlanQuestion& question, const PlanP
   answer.rule_of_thumb = rule_of_thumb(model, question, nearest);
   if (question.alternatives) answer.alternatives = alternatives_of(model, question, nearest);
   answer.verdict = verdict_of(question, answer);
-  answer.notes = notes_of(spec, question, answer);
+  for (std::string& note : notes_of(spec, question, answer)) {
+    answer.notes.push_back(std::move(note));
+  }
   answer.assumptions = assumptions_of(model, question);
   return answer;
 }

@@ -91,7 +91,8 @@ struct TypicalStep {
 struct PlannedPool {
   Layout layout;
   int workers = 0;
-  double busy = 0.0;  // share of the time
+  // Share of what it could take: of prompts per second, or of sequences in its cache.
+  double busy = 0.0;
   int gpus() const { return workers * layout.world(); }
 };
 

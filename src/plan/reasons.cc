@@ -72,6 +72,15 @@ std::string crossing(const Ranked& ranked, const StepTime& time) {
 
 }  // namespace
 
+std::string in_short(const Layout& layout) {
+  std::string text;
+  for (const auto& [name, size] : {std::pair{"tp", layout.tp}, std::pair{"pp", layout.pp},
+                                   std::pair{"dp", layout.dp}, std::pair{"ep", layout.ep}}) {
+    if (size > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " ", name, size);
+  }
+  return text.empty() ? "1 GPU" : text;
+}
+
 const char* in_words(Operation operation) {
   constexpr std::array<const char*, operations_of_a_step> words = {"attention projections",
                                                                    "attention over the cache",

@@ -8,6 +8,7 @@
 
 namespace dure {
 
+std::string in_short(const Layout& layout);  // "tp 2 dp 8 ep 16", "1 GPU": sizes of 1 left out
 const char* in_words(Operation operation);
 
 // Of a layout that fits, but is not among those ranked; `best` is null where none keeps the limits.
