@@ -98,6 +98,7 @@ double parse_seconds(std::string_view text, std::string_view what) {
 }
 
 std::string format_seconds(double seconds) {
+  if (seconds == 0.0) return "0 s";
   const double size = std::abs(seconds);
   const bool is_micro = size < 0.9995e-3;
   const bool is_milli = !is_micro && size < 0.9995;

@@ -38,6 +38,7 @@ struct Options {
   std::string input = "1024";
   std::string output = "512";
   std::string concurrency;
+  double rate = 0.0;  // 0: not given
   std::string ttft;
   std::string tpot;
   std::string objective = "throughput";
@@ -97,6 +98,7 @@ PlanQuestion question_of(const Options& options, ModelSpec& spec) {
   if (!options.concurrency.empty()) {
     question.concurrency = parse_count(options.concurrency, "--concurrency");
   }
+  question.rate = options.rate;
   if (!options.ttft.empty()) question.ttft_limit = parse_seconds(options.ttft, "--ttft");
   if (!options.tpot.empty()) question.tpot_limit = parse_seconds(options.tpot, "--tpot");
   question.objective = objective_of(options.objective);
@@ -153,6 +155,8 @@ RunCommand declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--output", options->output, "tokens of an answer")->capture_default_str();
   app.add_option("--concurrency", options->concurrency, "requests in flight, on all GPUs");
+  app.add_option("--rate", options->rate, "requests per second in place of --concurrency")
+      ->check(number_between(1e-6, 1e6));
   app.add_option("--ttft", options->ttft, "limit of the time to the first token: 2s");
   app.add_option("--tpot", options->tpot, "limit of the time for each further one: 30ms");
   app.add_option("--objective", options->objective, "what is best")

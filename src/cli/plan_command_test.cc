@@ -162,6 +162,10 @@ TEST(PlanCommand, RefusesNonsense) {
     expect_refused(with("--input", count), count);
     expect_refused(with("--output", count), count);
   }
+  expect_refused(with("--rate", "5"), "two loads");
+  for (const char* rate : {"0", "-1", "nan", "1e99"}) {
+    expect_refused(dure(plan_of("llama-3.1-8b", "h100", "8", {"--rate", rate})), rate);
+  }
   expect_refused(with("--nic", "0"), "no NIC");
   expect_refused(with("--nic", "nan"), "nan");
   expect_refused(with("--gpus-per-node", "0"), "no node");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/units.h"
 #include "cli/memory_report.h"
@@ -42,7 +43,7 @@ std::string folded(const std::string& text, int columns, int indent) {
 
 std::string tokens_text(double per_second) {
   return per_second < 100.0 ? fmt::format("{:.1f}", per_second)
-                            : format_count(static_cast<int64_t>(per_second + 0.5));
+                            : format_count(std::llround(per_second));
 }
 
 std::string layout_text(const PlannedLayout& planned) {
@@ -193,11 +194,12 @@ std::string details(const PlanQuestion& question, const PlannedLayout& best, int
                          band_text("TPOT", best.service.tpot, best.tpot_band), best.users_end),
              columns, 2);
   if (best.pools) text += pools_text(*best.pools, columns);
-  text += folded(fmt::format("a {} has {} node{} with {} ranks on each; up to {} tokens a step; "
+  text += folded(fmt::format("a {} has {} node{} with {} rank{} on each; up to {} tokens a step; "
                              "cache {} for {} tokens of each dp rank",
                              best.pools ? "worker that decodes" : "replica", best.nodes_each,
                              best.nodes_each == 1 ? "" : "s", best.ranks_per_node,
-                             format_count(best.chunk), best.kv.name, format_count(best.kv_tokens)),
+                             best.ranks_per_node == 1 ? "" : "s", format_count(best.chunk),
+                             best.kv.name, format_count(best.kv_tokens)),
                  columns, 2);
   text += step_text(
       fmt::format("a decode step of {:.0f} sequences with {} tokens each takes",

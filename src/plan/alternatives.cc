@@ -240,7 +240,7 @@ class Ways {
   // Half the requests to the smaller model, on a part of the GPUs.
   void cheaper_model_for_a_part() {
     const char* title = "a cheaper model for half the requests";
-    if (!smaller_ || question_.gpus < 2 || question_.concurrency < 2) {
+    if (!smaller_ || question_.gpus < 2 || question_.concurrency == 1) {
       does_not_apply(title, smaller_ ? "there is one GPU, or one request, to share out"
                                      : "no smaller model of the family is known here");
       return;
@@ -249,6 +249,7 @@ class Ways {
     PlanQuestion large = question_;
     small.concurrency = question_.concurrency / 2;
     large.concurrency = question_.concurrency - small.concurrency;
+    small.rate = large.rate = question_.rate / 2.0;
     const PlanModel small_model(smaller_->spec, small);
     std::optional<std::pair<Outcome, Outcome>> best;
     for (int part = 2; part <= 8 && question_.gpus / part > 0; part *= 2) {

@@ -47,6 +47,7 @@ CacheRoom room_of_rank(const MemoryModel& model, const FitQuestion& question, in
 std::vector<int> telling_ranks(const Layout& layout) {
   const int stages = layout.pp <= most_stages_asked ? layout.pp : 2;
   std::vector<int> ranks;
+  ranks.reserve(static_cast<size_t>(stages) + 2);
   for (int stage = 0; stage < stages; ++stage) ranks.push_back(stage * layout.stage_ranks());
   if (layout.stage_ranks() > 1) ranks.push_back(layout.stage_ranks() - 1);
   if (layout.world() - 1 > ranks.back()) ranks.push_back(layout.world() - 1);

@@ -63,7 +63,38 @@ int64_t sequences_at_once(const Deployment& deployment, int64_t concurrency) {
   return std::min({busiest, deployment.batch, deployment.room.sequences});
 }
 
+namespace {
+
+Service serve_rate(const Deployment& deployment, const ServingProfile& engine,
+                   const PlannedLoad& load) {
+  const auto with = [&](int64_t each) {
+    return serve(deployment, engine, {load.input, load.output, each * deployment.groups(), 0.0});
+  };
+  int64_t keeps_up = std::min(deployment.batch, deployment.room.sequences);
+  Service service = with(keeps_up);
+  if (service.requests_per_s < load.rate) return service;
+  for (int64_t too_few = 0; keeps_up - too_few > 1;) {
+    // From below: few are quick to replay.
+    const int64_t each = too_few == 0 && keeps_up > 8 ? keeps_up / 8 : (too_few + keeps_up) / 2;
+    const Service tried = with(each);
+    if (tried.requests_per_s < load.rate) {
+      too_few = each;
+    } else {
+      keeps_up = each;
+      service = tried;
+    }
+  }
+  const double in_flight = service.in_flight;
+  service.tokens_per_s = load.rate * static_cast<double>(load.output);
+  complete(service, deployment.gpus(), load);
+  service.in_flight = in_flight;
+  return service;
+}
+
+}  // namespace
+
 Service serve(const Deployment& deployment, const ServingProfile& engine, const PlannedLoad& load) {
+  if (load.rate > 0.0) return serve_rate(deployment, engine, load);
   EngineModel model = engine.scheduling;
   model.budget = deployment.chunk;
   model.cache_tokens = static_cast<double>(std::min(deployment.batch, deployment.room.sequences)) *
@@ -97,7 +128,9 @@ Service best_case(const Deployment& deployment, const ServingProfile& engine,
   };
   const auto input = static_cast<double>(load.input);
   const auto output = static_cast<double>(load.output);
-  const int64_t sequences = sequences_at_once(deployment, load.concurrency);
+  const int64_t in_flight =
+      load.rate > 0.0 ? deployment.groups() * deployment.batch : load.concurrency;
+  const int64_t sequences = sequences_at_once(deployment, in_flight);
   // One token for each, and the share of prompts that comes with it, in full chunks: what a chunk
   // adds to a step of decodes, or what it takes in steps of its own.
   const StepLoad decodes = decode_load(sequences, load);
@@ -115,9 +148,10 @@ Service best_case(const Deployment& deployment, const ServingProfile& engine,
   const auto at_once = static_cast<double>(sequences);
   const double round =
       seconds(decodes) + at_once * input / output * (seconds(prompts) - apart) / chunk;
-  const int64_t busy = std::min<int64_t>(deployment.groups(), load.concurrency);
+  const int64_t busy = std::min<int64_t>(deployment.groups(), in_flight);
   Service best;
   best.tokens_per_s = certain * static_cast<double>(busy) * at_once / round;
+  if (load.rate > 0.0) best.tokens_per_s = std::min(best.tokens_per_s, load.rate * output);
   best.tpot = seconds(decode_load(1, load)) / certain;
   // The shortest prompts take least, and least where all stages work at once.
   StepLoad shortest_prompt = prompt_load(mean_of_nominal * input, input);

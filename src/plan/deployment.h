@@ -31,6 +31,7 @@ struct PlannedLoad {
   int64_t input = 0;
   int64_t output = 0;
   int64_t concurrency = 0;  // of all replicas
+  double rate = 0.0;        // requests per second instead, of all replicas; 0: concurrency
 };
 
 // The load as it is replayed, for so many users of one dp rank, or of two pools.
@@ -39,6 +40,8 @@ ClosedLoad closed_load(const PlannedLoad& load, int64_t concurrency);
 // From means and tokens/s, what follows of them.
 void complete(Service& service, int gpus, const PlannedLoad& load);
 
+// Of a rate: the fewest requests in flight at which as many end each second; Service::in_flight
+// says how many. Where not even a full cache serves the rate, what that serves.
 Service serve(const Deployment& deployment, const ServingProfile& engine, const PlannedLoad& load);
 
 // Better in every respect than serve() ever is.

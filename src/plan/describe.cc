@@ -21,9 +21,8 @@ Users most_users(const PlanModel& model, const PlanQuestion& question,
   const int64_t cached = deployment.room.sequences;
   const int64_t most = std::min(cached, deployment.batch);
   const auto with = [&](int64_t each) {
-    PlannedLoad load = load_of(question);
-    load.concurrency = each * deployment.groups();
-    return miss_of(question, serve(deployment, model.engine, load));
+    const PlanQuestion closed = in_flight(question, each * deployment.groups());
+    return miss_of(closed, serve(deployment, model.engine, load_of(closed)));
   };
   Users users;
   int64_t kept = 0;
@@ -44,7 +43,7 @@ Users most_users(const PlanModel& model, const PlanQuestion& question,
 PlannedLayout describe(const PlanModel& model, const PlanQuestion& question, const Ranked& ranked) {
   const Deployment& deployment = ranked.deployment;
   const Layout& layout = deployment.layout;
-  const PlannedLoad load = load_of(question);
+  const PlannedLoad load = load_as_served(question, ranked.service);
   PlannedLayout planned;
   planned.layout = layout;
   planned.replicas = deployment.replicas;

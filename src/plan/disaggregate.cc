@@ -47,6 +47,10 @@ class PoolSearch {
                         question_.gpus, question_.gpus_per_node);
       return std::nullopt;
     }
+    if (question_.rate > 0.0) {
+      why = "pools are planned for --concurrency, not for --rate";
+      return std::nullopt;
+    }
     pair_up(fits);
     if (pairs_.empty()) {
       why = fmt::format(
@@ -68,7 +72,7 @@ class PoolSearch {
   void replay(PoolPlan& plan) const {
     plan.service = serve_pools(model_, question_, plan, load_);
     plan.meets_limits = miss_of(question_, plan.service).empty();
-    plan.score = score_of(question_.objective, plan.service);
+    plan.score = score_of(question_, plan.service);
   }
 
   static Service serve_pools(const PlanModel& model, const PlanQuestion& question,

@@ -25,9 +25,7 @@ class Front {
 
  private:
   PlannedLoad load_of_each(const Deployment& deployment, int64_t each) const {
-    PlannedLoad load = load_of(question_);
-    load.concurrency = each * deployment.groups();
-    return load;
+    return load_of(in_flight(question_, each * deployment.groups()));
   }
 
   bool could_be_on_it(const Deployment& deployment, int64_t each) const {
@@ -45,7 +43,7 @@ class Front {
     const Service service = serve(deployment, model_.engine, load);
     points.push_back({deployment.layout, deployment.replicas, load.concurrency, service.per_gpu,
                       service.per_user, service.ttft, service.tpot, false,
-                      miss_of(question_, service).empty()});
+                      miss_of(in_flight(question_, load.concurrency), service).empty()});
   }
 
   const PlanModel& model_;

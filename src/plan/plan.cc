@@ -38,9 +38,19 @@ void check(const PlanQuestion& question) {
   between("input", question.input, int64_t{1}, most_tokens);
   between("output", question.output, int64_t{1}, most_tokens);
   between("top", question.top, 1, 1000);
-  if (question.concurrency == 0) {
-    throw_bad_input("no load: how many requests are in flight?", "give --concurrency N",
-                    "concurrency");
+  if (question.concurrency == 0 && question.rate == 0.0) {
+    throw_bad_input("no load: how many requests are in flight, or come each second?",
+                    "give --concurrency N or --rate N", "concurrency");
+  }
+  if (question.concurrency != 0 && question.rate != 0.0) {
+    throw_bad_input("--concurrency and --rate: both say the load",
+                    "keep one: --concurrency for users who wait for their answers, --rate for "
+                    "requests that come whatever happens",
+                    "rate");
+  }
+  if (question.rate != 0.0) {
+    between("rate", question.rate, 1e-6, 1e6);
+    return;
   }
   between("concurrency", question.concurrency, int64_t{1}, most_in_flight);
 }
@@ -51,7 +61,8 @@ std::vector<std::string> notes_of(const ModelSpec& spec, const PlanQuestion& que
   const int rest = question.gpus % question.gpus_per_node;
   if (rest != 0 && question.gpus > question.gpus_per_node) {
     notes.push_back(fmt::format(
-        "{} GPUs are {} nodes of {} and one of {}: a replica lies within one of them or on whole "
+        "{} GPUs are {} of {} a node and {} on one more: a replica lies within one of them or on "
+        "whole "
         "equal ones, never on unequal shares",
         question.gpus, question.gpus / question.gpus_per_node, question.gpus_per_node, rest));
   }
@@ -69,6 +80,16 @@ std::vector<std::string> notes_of(const ModelSpec& spec, const PlanQuestion& que
     notes.push_back("dure itself does not run this model: " + spec.planned_only);
   }
   return notes;
+}
+
+std::string in_words(const PlanQuestion& question) {
+  if (question.rate == 0.0) {
+    return fmt::format("closed, {} requests in flight", format_count(question.concurrency));
+  }
+  return fmt::format(
+      "{:.2f} requests/s, as the fewest users who send one after another make them, "
+      "without bursts",
+      question.rate);
 }
 
 std::string engine_label(const PlanQuestion& question) {
@@ -89,11 +110,11 @@ std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuesti
     return fmt::format("{:.2f} to {:.2f} ×", b.low, b.high);
   };
   return {
-      fmt::format("load: closed, {} requests in flight, lengths uniform within 11% of {} in and {} "
-                  "out, no shared prefixes, no speculative decoding; means over ten requests of "
-                  "each user, the first burst included",
-                  format_count(question.concurrency), format_count(question.input),
-                  format_count(question.output)),
+      fmt::format(
+          "load: {}, lengths uniform within 11% of {} in and {} out, no shared prefixes, no "
+          "speculative decoding; means over ten requests of each user, the first burst "
+          "included",
+          in_words(question), format_count(question.input), format_count(question.output)),
       fmt::format(
           "engine: scheduler and memory of {}; weights {}; {:.0f}% of {} usable of {} on {}",
           engine_label(question), weights, 100.0 * utilization_of(question),
@@ -148,10 +169,9 @@ void rank_pools(const PlanModel& model, const PlanQuestion& question, const Foun
         in_short(pools->decode.layout), miss_of(question, pools->service)));
     return;
   }
-  const auto after =
-      std::find_if(answer.ranked.begin(), answer.ranked.end(), [&](const PlannedLayout& each) {
-        return score_of(question.objective, each.service) < pools->score;
-      });
+  const auto after = std::find_if(
+      answer.ranked.begin(), answer.ranked.end(),
+      [&](const PlannedLayout& each) { return score_of(question, each.service) < pools->score; });
   answer.ranked.insert(after, describe_pools(model, question, *pools));
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "model/testing.h"
@@ -207,10 +208,49 @@ TEST(Plan, HoldsAsManyUsersAsTheLimitsAllow) {
 TEST(Plan, NamesGpusThatAreIdleAndNodesThatAreUnequal) {
   const PlanAnswer answer = answered(asked("qwen3-30b-a3b", "h100", 12, 64));
   ASSERT_FALSE(answer.notes.empty());
-  EXPECT_THAT(answer.notes[0], HasSubstr("12 GPUs are 1 nodes of 8 and one of 4"));
+  EXPECT_THAT(answer.notes[0], HasSubstr("12 GPUs are 1 of 8 a node and 4 on one more"));
   const RejectedLayout* unequal = rejected(answer, {1, 1, 12, 12});
   ASSERT_NE(unequal, nullptr);
   EXPECT_EQ(unequal->why, RejectedFor::placement);
+}
+
+TEST(Plan, OfARateTakesAsManyInFlightAsServeIt) {
+  auto ask = asked("llama-3.1-8b", "h100", 2, 0);
+  ask.question.rate = 4.0;
+  const PlannedLayout best = answered(ask).ranked.front();
+  EXPECT_DOUBLE_EQ(best.service.requests_per_s, 4.0);
+  EXPECT_DOUBLE_EQ(best.service.tokens_per_s, 2000.0);
+  // Little's law, to a request in each of two replicas.
+  EXPECT_NEAR(best.service.in_flight, 4.0 * best.service.request_seconds, 4.0);
+  ask.question.concurrency = std::lround(best.service.in_flight);
+  ask.question.rate = 0.0;
+  EXPECT_GE(answered(ask).ranked.front().service.requests_per_s, 4.0);
+}
+
+TEST(Plan, SaysHowMuchOfARateIsServedWhereNotAllIs) {
+  auto ask = asked("llama-3.1-70b", "h100", 4, 0);
+  ask.question.rate = 100.0;
+  const PlanAnswer answer = answered(ask);
+  EXPECT_FALSE(answer.met);
+  ASSERT_TRUE(answer.closest);
+  EXPECT_THAT(answer.closest->miss, HasSubstr(" of 100.00 requests/s"));
+  for (const RejectedLayout& each : answer.rejected) {
+    EXPECT_TRUE(each.why == RejectedFor::rate || each.why == RejectedFor::does_not_fit);
+  }
+}
+
+TEST(Plan, ForCostAtARateUsesNoMoreGpusThanKeepUp) {
+  auto ask = asked("llama-3.1-8b", "h100", 16, 0);
+  ask.question.objective = Objective::cost;
+  int least = 0;
+  for (const double rate : {1.0, 10.0, 30.0}) {
+    ask.question.rate = rate;
+    const PlanAnswer answer = answered(ask);
+    ASSERT_TRUE(answer.met) << rate;
+    EXPECT_GE(answer.ranked.front().gpus_used, least);
+    least = answer.ranked.front().gpus_used;
+  }
+  EXPECT_GT(least, 1);
 }
 
 TEST(Plan, RefusesQuestionsWithoutMeaning) {
@@ -219,6 +259,9 @@ TEST(Plan, RefusesQuestionsWithoutMeaning) {
   EXPECT_THAT(error_of([&] { answered(ask); }).message(), HasSubstr("says nothing about speed"));
   ask = asked("llama-3.1-8b", "h100", 8, 0);
   EXPECT_THAT(error_of([&] { answered(ask); }).message(), HasSubstr("no load"));
+  ask.question.concurrency = 8;
+  ask.question.rate = 1.0;
+  EXPECT_THAT(error_of([&] { answered(ask); }).message(), HasSubstr("both say the load"));
   for (int64_t PlanQuestion::*field :
        {&PlanQuestion::input, &PlanQuestion::output, &PlanQuestion::concurrency}) {
     ask = asked("llama-3.1-8b", "h100", 8, 8);

@@ -21,14 +21,13 @@ std::string rate(double tokens_per_s) {
 
 // What the objective is about.
 std::string in_objective(const PlanQuestion& question, const Service& service) {
-  switch (question.objective) {
-    case Objective::latency:
-      return format_seconds(service.request_seconds) + " a request";
-    case Objective::cost:
-      return rate(service.per_gpu) + " a GPU";
-    default:
-      return rate(service.tokens_per_s);
+  if (question.objective == Objective::cost) {
+    return fmt::format("{} a GPU and {} a request", rate(service.per_gpu),
+                       format_seconds(service.request_seconds));
   }
+  const bool quickest = question.objective == Objective::latency || question.rate > 0.0;
+  return quickest ? format_seconds(service.request_seconds) + " a request"
+                  : rate(service.tokens_per_s);
 }
 
 struct Share {
@@ -98,12 +97,16 @@ RejectedLayout why_not(const PlanModel& model, const PlanQuestion& question, con
                        const Ranked* best) {
   RejectedLayout rejected{ranked.deployment.layout, ranked.deployment.replicas, RejectedFor::slower,
                           ""};
-  const StepTime time = typical_decode(ranked.deployment, model.engine, load_of(question)).time;
+  const StepTime time =
+      typical_decode(ranked.deployment, model.engine, load_as_served(question, ranked.service))
+          .time;
   const std::string crosses = crossing(ranked, time);
   const std::string at_best = ranked.only_promised ? " at best" : "";
   if (!ranked.meets_limits) {
     const std::string miss = miss_of(question, ranked.service);
-    rejected.why = miss.starts_with("TTFT") ? RejectedFor::ttft : RejectedFor::tpot;
+    rejected.why = miss.starts_with("TTFT")   ? RejectedFor::ttft
+                   : miss.starts_with("TPOT") ? RejectedFor::tpot
+                                              : RejectedFor::rate;
     rejected.reason = miss + at_best + (crosses.empty() ? "" : "; " + crosses);
     return rejected;
   }
@@ -114,8 +117,9 @@ RejectedLayout why_not(const PlanModel& model, const PlanQuestion& question, con
   if (!crosses.empty()) rejected.why = RejectedFor::crosses_nodes;
   rejected.reason = crosses.empty() ? gives : crosses + "; " + gives;
   if (!crosses.empty() || best == nullptr) return rejected;
-  const auto told =
-      differences({{}, time}, typical_decode(best->deployment, model.engine, load_of(question)));
+  const auto told = differences(
+      {{}, time},
+      typical_decode(best->deployment, model.engine, load_as_served(question, best->service)));
   if (!told.empty()) rejected.reason += "; a decode step: " + told.front();
   return rejected;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
 #include "plan/numbers.h"
@@ -81,7 +82,7 @@ class Search {
   Ranked promise_of(const Deployment& deployment) const {
     Ranked promised{deployment, best_case(deployment, model_.engine, load_), true, 0.0, true};
     promised.meets_limits = miss_of(question_, promised.service).empty();
-    promised.score = score_of(question_.objective, promised.service);
+    promised.score = score_of(question_, promised.service);
     if (question_.objective == Objective::cost) {
       Deployment one = deployment;
       one.replicas = 1;
@@ -109,7 +110,7 @@ class Search {
     Ranked ranked{deployment, serve(deployment, model_.engine, load_), true, 0.0, false};
     ++found_.replays;
     ranked.meets_limits = miss_of(question_, ranked.service).empty();
-    ranked.score = score_of(question_.objective, ranked.service);
+    ranked.score = score_of(question_, ranked.service);
     return ranked;
   }
 
@@ -179,7 +180,7 @@ class Search {
 
   // Where every layout decodes too slowly with all sequences at once, some may wait instead.
   void smaller_batches() {
-    if (question_.tpot_limit <= 0.0) return;
+    if (question_.tpot_limit <= 0.0 || question_.rate > 0.0) return;
     std::vector<Deployment> first;
     for (const Ranked& ranked : found_.missed) {
       if (first.size() < refined && ranked.service.tpot > question_.tpot_limit) {
@@ -208,7 +209,11 @@ class Search {
 
   void sort() {
     std::stable_sort(found_.ranked.begin(), found_.ranked.end(),
-                     [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
+                     [](const Ranked& a, const Ranked& b) {
+                       // Of equally good ones the quicker.
+                       if (a.score != b.score) return a.score > b.score;
+                       return a.service.request_seconds < b.service.request_seconds;
+                     });
     std::stable_sort(found_.missed.begin(), found_.missed.end(),
                      [&](const Ranked& a, const Ranked& b) {
                        return excess(question_, a.service) < excess(question_, b.service);
@@ -252,24 +257,31 @@ PlanModel::PlanModel(const ModelSpec& of, const PlanQuestion& question)
     : spec(of), memory(of, question.weights), work(of), engine(serving_profile(question.engine)) {}
 
 PlannedLoad load_of(const PlanQuestion& question) {
-  return {question.input, question.output, question.concurrency};
+  return {question.input, question.output, question.concurrency, question.rate};
 }
 
-double score_of(Objective objective, const Service& service) {
-  switch (objective) {
-    case Objective::latency:
-      return -service.request_seconds;
-    case Objective::cost:
-      return service.per_gpu;
-    default:
-      return service.tokens_per_s;
-  }
+PlanQuestion in_flight(PlanQuestion question, int64_t concurrency) {
+  question.rate = 0.0;
+  question.concurrency = concurrency;
+  return question;
+}
+
+PlannedLoad load_as_served(const PlanQuestion& question, const Service& service) {
+  return {question.input, question.output, std::max<int64_t>(1, std::llround(service.in_flight)),
+          0.0};
+}
+
+double score_of(const PlanQuestion& question, const Service& service) {
+  if (question.objective == Objective::cost) return service.per_gpu;
+  const bool quickest = question.objective == Objective::latency || question.rate > 0.0;
+  return quickest ? -service.request_seconds : service.tokens_per_s;
 }
 
 double excess(const PlanQuestion& question, const Service& service) {
   double most = 1.0;
   if (question.ttft_limit > 0.0) most = std::max(most, service.ttft / question.ttft_limit);
   if (question.tpot_limit > 0.0) most = std::max(most, service.tpot / question.tpot_limit);
+  if (question.rate > 0.0) most = std::max(most, question.rate / service.requests_per_s);
   return most;
 }
 
@@ -278,6 +290,9 @@ std::string miss_of(const PlanQuestion& question, const Service& service) {
     return fmt::format("{} {} above the limit of {}", what, format_seconds(seconds),
                        format_seconds(limit));
   };
+  if (question.rate > 0.0 && service.requests_per_s < 0.999 * question.rate) {
+    return fmt::format("serves {:.2f} of {:.2f} requests/s", service.requests_per_s, question.rate);
+  }
   if (question.tpot_limit > 0.0 && service.tpot > question.tpot_limit) {
     return over("TPOT", service.tpot, question.tpot_limit);
   }

@@ -41,7 +41,12 @@ struct Found {
 };
 
 PlannedLoad load_of(const PlanQuestion& question);
-double score_of(Objective objective, const Service& service);
+// The same question about so many requests in flight.
+PlanQuestion in_flight(PlanQuestion question, int64_t concurrency);
+// So many requests in flight as there are when the load is served so.
+PlannedLoad load_as_served(const PlanQuestion& question, const Service& service);
+// At a given rate all layouts that keep up give the same tokens/s: the quickest is best.
+double score_of(const PlanQuestion& question, const Service& service);
 
 // By how much the limits are missed: 1 is met, 2 is twice one of them.
 double excess(const PlanQuestion& question, const Service& service);
