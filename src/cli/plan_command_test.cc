@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/json.h"
 #include "cli/testing.h"
@@ -176,6 +177,25 @@ TEST(PlanCommand, RefusesNonsense) {
   expect_refused(with("--objective", "fun"), "unknown objective");
   expect_refused(with("--top", "0"), "none");
   expect_refused(with("--utilization", "1.5"), "more than all");
+}
+
+// Figures move with the calibration; tools/refresh_examples.py writes them anew.
+TEST(PlanCommand, AnswersEveryQuestionOfItsPage) {
+  std::ifstream page(testing::data("../docs/planning.md"));
+  std::string line;
+  int commands = 0;
+  while (std::getline(page, line)) {
+    if (!line.starts_with("$ dure plan ")) continue;
+    std::istringstream words(line.substr(7));
+    const Outcome outcome = dure({std::istream_iterator<std::string>(words), {}});
+    EXPECT_TRUE(outcome.status == 0 || outcome.status == 1) << line << outcome.err;
+    for (int heading = 0; heading < 2; ++heading) {  // model, GPUs and load: no figures
+      ASSERT_TRUE(std::getline(page, line));
+      EXPECT_THAT(outcome.out, HasSubstr(line + '\n'));
+    }
+    ++commands;
+  }
+  EXPECT_GE(commands, 6);
 }
 
 TEST(PlanCommand, SaysThatGpusOfTwoKindsAreNotAveraged) {

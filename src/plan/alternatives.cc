@@ -98,7 +98,7 @@ class Ways {
       const std::string title = fmt::format("weights as {}", name);
       if (format.bits_per_weight >= bits_of_weights()) {
         does_not_apply(title,
-                       fmt::format("they are stored in {:.1f} bits already", bits_of_weights()));
+                       fmt::format("they are stored in {:.4g} bits already", bits_of_weights()));
         continue;
       }
       PlanQuestion other = question_;
@@ -286,8 +286,8 @@ class Ways {
                     0,
                     both.first.miss.empty() && both.second.miss.empty()};
     way.text = fmt::format(
-        "{} on {} GPUs (TPOT {}) beside {} on {} (TPOT {}): {} tokens/s{} if half the requests "
-        "suit it",
+        "{} on {} of the GPUs (TPOT {}) beside {} on {} (TPOT {}): {} tokens/s{} if half the "
+        "requests suit it",
         question_.model, large.deployment.gpus(), format_seconds(large.service.tpot),
         smaller_->name, small.deployment.gpus(), format_seconds(small.service.tpot),
         format_count(std::llround(sum.tokens_per_s)), against_best(sum));

@@ -66,9 +66,10 @@ std::vector<std::string> notes_of(const ModelSpec& spec, const PlanQuestion& que
         "equal ones, never on unequal shares",
         question.gpus, question.gpus / question.gpus_per_node, question.gpus_per_node, rest));
   }
-  if (!answer.ranked.empty() && answer.ranked.front().gpus_idle > 0) {
+  const bool takes_all = question.objective != Objective::cost;
+  if (takes_all && !answer.ranked.empty() && answer.ranked.front().gpus_idle > 0) {
     const PlannedLayout& best = answer.ranked.front();
-    notes.push_back(fmt::format("{} of {} GPUs are idle in the best plan: {} replicas of {} ranks",
+    notes.push_back(fmt::format("{} of {} GPUs are idle in the best plan: {} × {} ranks",
                                 best.gpus_idle, question.gpus, best.replicas, best.layout.world()));
   }
   if (spec.context > 0 && question.input + question.output > spec.context) {
