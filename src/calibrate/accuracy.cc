@@ -103,7 +103,9 @@ PairRanks rank_layouts(const std::vector<PredictedRow>& rows, double gap) {
         const double b = group[k]->row->tpot;
         if (std::max(a, b) <= (1.0 + gap) * std::min(a, b)) continue;
         ++ranks.pairs;
-        if ((a < b) == (group[i]->means.tpot < group[k]->means.tpot)) ++ranks.right;
+        const double said_a = group[i]->means.tpot;
+        const double said_b = group[k]->means.tpot;
+        if (a < b ? said_a < said_b : said_b < said_a) ++ranks.right;
       }
     }
   }

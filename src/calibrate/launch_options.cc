@@ -72,7 +72,9 @@ void launch_trtllm(const Run& run, Launch& launch) {
   }
   engine.budget = round_up(run.row.in_all + run.row.input + 64, 64);
   if (day > "2026-01-10") engine.budget = std::max<int64_t>(engine.budget, 8192);
-  if (launch.layout.dp > 1) {
+  if (run.row.prefill) {
+    engine.tells_after = 20;
+  } else if (launch.layout.dp > 1) {
     engine.wait_steps = 60;
     engine.waits_for_peers = true;
   } else if (run.row.weights == "fp8" && run.blackwell && day > "2026-01-15" && run.chat() &&
@@ -84,6 +86,7 @@ void launch_trtllm(const Run& run, Launch& launch) {
 
 void launch_sglang(const Run& run, Launch& launch) {
   EngineModel& engine = launch.scheduling;
+  if (run.row.prefill) engine.tells_after = run.row.in_all > 16 ? 30 : 10;
   if (!run.blackwell) {
     engine.budget = 32768;
     return;

@@ -30,6 +30,8 @@ struct EngineModel {
   int64_t wait_steps = 0;
   double wait_tokens = 0.0;
   bool waits_for_peers = false;
+  // Of a pool that decodes: steps until it tells what was handed over (its stream interval).
+  int64_t tells_after = 1;
 };
 
 struct ClosedLoad {

@@ -39,7 +39,9 @@ struct DecodeWorker {
   int64_t steps = 0;  // of the run in progress
   bool busy = false;
   double keys = 0.0;
-  std::vector<int> untold;
+  // The step that tells a first token, request.
+  std::priority_queue<std::pair<int64_t, int>, std::vector<std::pair<int64_t, int>>, std::greater<>>
+      untold;
   size_t load() const { return joining.size() + sequences.size(); }
 };
 
@@ -171,9 +173,9 @@ class PoolsReplay {
   void start(DecodeWorker& worker, int number) {
     for (const int index : worker.joining) {
       worker.keys += static_cast<double>(request(index).input);
-      worker.sequences.push(
-          {-(worker.step + std::max<int64_t>(request(index).output - 1, 1)), index});
-      worker.untold.push_back(index);
+      const int64_t steps = std::max<int64_t>(request(index).output - 1, 1);
+      worker.sequences.push({-(worker.step + steps), index});
+      worker.untold.push({worker.step + std::min(steps, decode_.scheduling.tells_after), index});
     }
     worker.joining.clear();
     const auto ranks = static_cast<double>(decode_.work.layout.dp);
@@ -182,15 +184,13 @@ class PoolsReplay {
     load.decodes = std::ceil(sequences / ranks);
     load.decode_keys = worker.keys / sequences * load.decodes;
     const double each = step_time(decode_.work, hardware_, constants_, load).total();
-    worker.steps = 1;
-    if (worker.untold.empty()) {
-      // Until a sequence ends, or something may join.
-      const int64_t left = -worker.sequences.top().first - worker.step;
-      const double known = handovers_.empty() ? 1e18 : handovers_.top() - now_;
-      const double until = std::min(known, shortest_prefill_);
-      worker.steps = std::max<int64_t>(
-          1, static_cast<int64_t>(std::min(static_cast<double>(left), std::ceil(until / each))));
-    }
+    // Until a sequence ends, a first token is told, or something may join.
+    int64_t left = -worker.sequences.top().first - worker.step;
+    if (!worker.untold.empty()) left = std::min(left, worker.untold.top().first - worker.step);
+    const double known = handovers_.empty() ? 1e18 : handovers_.top() - now_;
+    const double until = std::ceil(std::min(known, shortest_prefill_) / each);
+    worker.steps =
+        std::max<int64_t>(1, static_cast<int64_t>(std::min(static_cast<double>(left), until)));
     worker.busy = true;
     events_.push({now_ + each * static_cast<double>(worker.steps), What::decoded, number});
   }
@@ -199,11 +199,12 @@ class PoolsReplay {
     worker.busy = false;
     worker.step += worker.steps;
     worker.keys += static_cast<double>(worker.sequences.size()) * static_cast<double>(worker.steps);
-    for (const int index : worker.untold) {
+    while (!worker.untold.empty() && worker.untold.top().first <= worker.step) {
+      const int index = worker.untold.top().second;
       request(index).first = now_;
       (index < load_.concurrency ? burst_ttft_ : later_ttft_) += now_ - request(index).sent;
+      worker.untold.pop();
     }
-    worker.untold.clear();
     while (!worker.sequences.empty() && -worker.sequences.top().first <= worker.step) {
       const Request& last = request(worker.sequences.top().second);
       worker.sequences.pop();
