@@ -196,7 +196,7 @@ const std::vector<NamedConstant>& fitted_constants() {
       {"collective", &C::collective},
       {"hop", &C::hop},
       {"distinct", &C::distinct},
-      {"fp4_layer", &C::fp4_layer},
+      {"fp4_input", &C::fp4_input},
       {"link", &C::link},
       {"layer", &C::layer},
       {"expert_layer", &C::expert_layer},

@@ -23,7 +23,7 @@ struct FitSample {
 struct FitOptions {
   // Cost of a squared log-factor, for each sample: of what all groups share, and of a group's own.
   double shared = 0.002;
-  double own = 0.1;
+  double own = 0.3;
   double ttft_weight = 0.6;  // of a residual in ln TTFT; TPOT's is 1
   double outlier = 0.15;     // residuals beyond count linearly
   int steps = 8;

@@ -62,8 +62,9 @@ class StageClock {
 
   void count(const LayerWork& layer) {
     double launch = constants_.layer * layer.kernels;
-    if (layer.dense.unit == MathUnit::fp4 || layer.expert.unit == MathUnit::fp4) {
-      launch += constants_.fp4_layer;
+    // Two products each: in and out of attention, of feed-forward parts, of experts.
+    for (const MatrixWork* pair : {&layer.attention, &layer.dense, &layer.expert}) {
+      if (pair->unit == MathUnit::fp4 && pair->bytes > 0.0) launch += 2.0 * constants_.fp4_input;
     }
     if (load_.prefill_tokens > 0.0) launch += constants_.prefill_layer;
     if (layer.experts > 0.0) launch += constants_.expert_layer;

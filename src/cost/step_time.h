@@ -33,7 +33,7 @@ struct TimeConstants {
   double hop = 1e-6;              // seconds more, of each rank that takes part
   double node_hop = 15e-6;        // seconds more, where a collective leaves its node
   double distinct = 0.8;          // of independent tokens: how many that choose alike are worth
-  double fp4_layer = 8e-6;        // seconds of quantizing what a layer's products read
+  double fp4_input = 2e-6;        // seconds of quantizing what one product with fp4 weights reads
   double link = 0.75;             // of the links' and NICs' speed
   double layer = 15e-6;           // seconds of launching one layer, times LayerWork::kernels
   double expert_layer = 12e-6;    // seconds more, of a layer with experts
