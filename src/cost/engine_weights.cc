@@ -85,22 +85,29 @@ int64_t allocated_bytes(int64_t bytes) {
   return segment - exact > mib ? exact : segment;
 }
 
-int64_t engine_weights(const MemoryModel& model, const EngineProfile& profile, const Layout& layout,
-                       int rank, int64_t element_bytes) {
+WeightKinds engine_weight_kinds(const MemoryModel& model, const EngineProfile& profile,
+                                const Layout& layout, int rank, int64_t element_bytes) {
   const ModelSpec& spec = model.spec();
   const RankShare share = share_of(spec, layout, rank);
   const double padding = profile.engine == Engine::vllm ? expert_padding(model, layout) : 1.0;
   const bool one_table = spec.tied_embeddings && share.first_stage && share.last_stage;
-  int64_t bytes = 0;
+  WeightKinds kinds;
   for (const HeldTensor& each :
        model.held(layout, rank, element_bytes == 4 ? Compute::fp32 : Compute::bf16)) {
     if (each.slot == Slot::head && one_table) continue;
     int64_t size = each.payload * each.experts;
     if (is_expert(each.slot)) size = static_cast<int64_t>(static_cast<double>(size) * padding);
-    bytes += each.layers * allocated_bytes(size);
+    kinds.of(each.slot) += each.layers * allocated_bytes(size);
   }
-  return bounded_sum(bytes, rope_bytes(spec, share, element_bytes)) +
-         absorbed_bytes(spec, layout, share) + spec.vision_parameters * element_bytes / layout.tp;
+  kinds.attention += absorbed_bytes(spec, layout, share);
+  kinds.other += spec.vision_parameters * element_bytes / layout.tp;
+  kinds.other = bounded_sum(kinds.other, rope_bytes(spec, share, element_bytes));
+  return kinds;
+}
+
+int64_t engine_weights(const MemoryModel& model, const EngineProfile& profile, const Layout& layout,
+                       int rank, int64_t element_bytes) {
+  return engine_weight_kinds(model, profile, layout, rank, element_bytes).total();
 }
 
 }  // namespace dure

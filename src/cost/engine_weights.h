@@ -6,6 +6,7 @@
 
 #include "cost/engine_profile.h"
 #include "cost/memory.h"
+#include "cost/weight_kinds.h"
 
 namespace dure {
 
@@ -14,7 +15,9 @@ namespace dure {
 int64_t allocated_bytes(int64_t bytes);
 
 // With an image encoder, which is split over tp.
+WeightKinds engine_weight_kinds(const MemoryModel& model, const EngineProfile& profile,
+                                const Layout& layout, int rank, int64_t element_bytes);
 int64_t engine_weights(const MemoryModel& model, const EngineProfile& profile, const Layout& layout,
-                       int rank, int64_t element_bytes);
+                       int rank, int64_t element_bytes);  // the sum
 
 }  // namespace dure

@@ -14,6 +14,8 @@ namespace dure {
 FitQuestion fit_question(const PlanQuestion& question, const Layout& layout, const KvFormat& kv,
                          int64_t chunk, int64_t sequences);
 
+inline constexpr int64_t smallest_chunk = 2048;  // tokens of a step that is still tried
+
 // Tokens of a step where nobody asks for another number.
 int64_t usual_chunk(const PlanQuestion& question);
 

@@ -40,6 +40,20 @@ Users most_users(const PlanModel& model, const PlanQuestion& question,
   return users;
 }
 
+std::vector<PlannedRank> planned_ranks(const MemoryModel& memory, const FitQuestion& question,
+                                       int ranks_per_node) {
+  const FitAnswer answer = fit(memory, question);
+  const Layout& layout = question.layout;
+  std::vector<PlannedRank> ranks;
+  for (int rank = 0; rank < layout.world(); ++rank) {
+    const RankShare share = share_of(memory.spec(), layout, rank);
+    const RankFit& held = answer.ranks[static_cast<size_t>(rank)];
+    ranks.push_back({share.place, rank / ranks_per_node, rank % ranks_per_node, share.layers,
+                     experts_held(memory.spec(), layout, share), held.memory, held.free});
+  }
+  return ranks;
+}
+
 PlannedLayout describe(const PlanModel& model, const PlanQuestion& question, const Ranked& ranked) {
   const Deployment& deployment = ranked.deployment;
   const Layout& layout = deployment.layout;
@@ -56,16 +70,13 @@ PlannedLayout describe(const PlanModel& model, const PlanQuestion& question, con
   planned.batch = deployment.batch;
 
   const int64_t at_once = sequences_at_once(deployment, load.concurrency);
-  const FitAnswer answer = fit(model.memory, fit_question(question, layout, deployment.kv,
-                                                          deployment.chunk, at_once * layout.dp));
-  for (int rank = 0; rank < layout.world(); ++rank) {
-    const RankShare share = share_of(model.spec, layout, rank);
-    const RankFit& held = answer.ranks[static_cast<size_t>(rank)];
-    planned.ranks.push_back({share.place, rank / planned.ranks_per_node,
-                             rank % planned.ranks_per_node, share.layers,
-                             experts_held(model.spec, layout, share), held.memory, held.free});
-  }
-  planned.tightest = answer.tightest;
+  planned.ranks = planned_ranks(
+      model.memory,
+      fit_question(question, layout, deployment.kv, deployment.chunk, at_once * layout.dp),
+      planned.ranks_per_node);
+  const auto least = std::min_element(planned.ranks.begin(), planned.ranks.end(),
+                                      [](const auto& a, const auto& b) { return a.free < b.free; });
+  planned.tightest = static_cast<size_t>(least - planned.ranks.begin());
   planned.kv_tokens = deployment.room.sequences * (load.input + load.output);
 
   planned.service = ranked.service;

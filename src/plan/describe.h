@@ -1,9 +1,15 @@
 // A ranked layout in full: what every rank holds, how many users it serves, its typical steps.
 #pragma once
 
+#include <vector>
+
 #include "plan/search.h"
 
 namespace dure {
+
+// What each rank of a replica holds. Free memory is below zero where it does not fit.
+std::vector<PlannedRank> planned_ranks(const MemoryModel& memory, const FitQuestion& question,
+                                       int ranks_per_node);
 
 PlannedLayout describe(const PlanModel& model, const PlanQuestion& question, const Ranked& ranked);
 

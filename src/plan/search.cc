@@ -13,7 +13,6 @@
 namespace dure {
 namespace {
 
-constexpr int64_t smallest_chunk = 2048;
 constexpr int64_t other_chunks[] = {2048, 4096, 8192, 16384};
 constexpr int64_t most_sequences_at_once = 1024;  // of a dp rank: engines' own bound
 constexpr size_t refined = 8;                     // layouts tried with other chunks

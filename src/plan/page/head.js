@@ -1,0 +1,72 @@
+// The answer first: does it fit, how fast, for how many, and how far that may be off.
+function badgeOf(plan) {
+  const limited = plan.question.ttft_limit_s > 0 || plan.question.tpot_limit_s > 0;
+  if (plan.met) return ['good', limited ? 'Fits and keeps the limits' : 'Fits'];
+  return plan.fits ? ['warn', 'Fits, but misses the limits'] : ['bad', 'Does not fit'];
+}
+function loadText(q) {
+  const load = q.concurrency > 0 ? count(q.concurrency, 'request') + ' in flight' : digits(q.rate) + ' requests/s';
+  const limits = [];
+  if (q.ttft_limit_s > 0) limits.push('TTFT at most ' + seconds(q.ttft_limit_s));
+  if (q.tpot_limit_s > 0) limits.push('TPOT at most ' + seconds(q.tpot_limit_s));
+  return load + ' of ' + whole(q.input) + ' tokens in and ' + whole(q.output) + ' out, for ' + q.objective +
+    (limits.length ? '; ' + limits.join(', ') : '');
+}
+function tile(name, value, unit, under) {
+  return el('div', { class: 'tile' }, el('div', { class: 'name' }, name),
+    el('div', { class: 'value' }, value, unit ? el('small', {}, ' ' + unit) : null),
+    under ? el('div', { class: 'under' }, under) : null);
+}
+function bandText(band) {
+  return seconds(band[0]) + ' to ' + seconds(band[1]);
+}
+function servedTiles(best, q) {
+  const measured = (band) => bandText(band) + ' in 8 of 10 measured runs';
+  return [
+    tile('Time per output token (TPOT)', seconds(best.tpot_s), '', measured(best.tpot_band_s)),
+    tile('Time to first token (TTFT)', seconds(best.ttft_s), '', measured(best.ttft_band_s)),
+    tile('Output of all GPUs', digits(best.tokens_per_s), 'tokens/s',
+      digits(best.per_gpu) + ' a GPU, ' + digits(best.per_user) + ' a user'),
+    tile('Users at once, at most', whole(best.users), '', 'ended by ' + best.users_end),
+    tile('GPUs in use', whole(best.gpus_used), 'of ' + whole(q.gpus), best.gpus_idle > 0 ? whole(best.gpus_idle) + ' idle' : 'none idle'),
+  ];
+}
+function unfitTiles(nearest, q) {
+  const bar = nearest.memory.reduce((a, b) => (a.free < b.free ? a : b));
+  return [
+    tile('Missing on each rank', bytes(nearest.missing), '', 'in the layout that comes nearest'),
+    tile('Needed there', bytes(bar.total), 'a rank', nearest.ranks + ' ranks, steps of ' + whole(nearest.chunk) + ' tokens'),
+    tile('Given to the engine', bytes(bar.budget), 'a GPU', 'of ' + bytes(q.gpu_bytes) + ' usable on ' + q.gpu),
+    tile('One copy of the weights', bytes(q.weight_bytes), '', 'as ' + q.weights),
+  ];
+}
+function splitText(layout) {
+  if (layout.pools) {
+    const { prefill, decode, transfer_s: transfer, transfer_bytes: size } = layout.pools;
+    return 'Prefill and decode are apart: ' + prefill.name + ' prefill on ' + count(prefill.gpus, 'GPU') + ', busy ' +
+      percent(prefill.busy, 1) + '; ' + decode.name + ' decode on ' + count(decode.gpus, 'GPU') + ', busy ' +
+      percent(decode.busy, 1) + '. A prompt’s cache of ' + bytes(size) + ' moves in ' + seconds(transfer) + '.';
+  }
+  return count(layout.replicas, 'replica') + ' of ' + count(layout.ranks, 'rank') + ' on ' +
+    count(layout.nodes_each, 'node') + (layout.nodes_each > 1 ? ', ' + layout.ranks_per_node + ' on each' : '') +
+    '; steps of up to ' + whole(layout.chunk) + ' tokens; cache in ' + layout.kv + '.';
+}
+function drawHead(plan) {
+  const q = plan.question;
+  const [mood, words] = badgeOf(plan);
+  const first = plan.layouts[0];
+  const head = el('header', {}, el('div', { class: 'badge ' + mood }, words), el('h1', {}, plan.title),
+    el('p', { class: 'lead' }, loadText(q) + '. ' + count(q.nodes, 'node') + ' of up to ' + count(q.gpus_per_node, 'GPU') +
+      ', ' + q.engine + ', weights ' + bytes(q.weight_bytes) + ' as ' + q.weights + '.'));
+  if (first && first.fits) {
+    head.append(el('p', { class: 'answer' }, el('b', { class: 'best' }, first.name), ' ',
+      plan.met ? splitText(first) : 'comes closest, but ' + first.miss + '. ' + splitText(first)));
+    head.append(el('div', { class: 'tiles' }, servedTiles(first, q)));
+  } else {
+    head.append(el('p', { class: 'answer' }, 'N' + plan.verdict.slice(1) + '.' +
+      (first ? ' Nearest is ' + first.name + '.' : '')));
+    if (first) head.append(el('div', { class: 'tiles' }, unfitTiles(first, q)));
+  }
+  for (const note of plan.notes) head.append(el('p', { class: 'soft small', style: 'margin-top:12px' }, 'Note: ' + note + '.'));
+  return head;
+}

@@ -1,0 +1,54 @@
+// Memory of each rank, stacked by kind; equal ranks are one bar.
+function memoryParts(kinds, group) {
+  const parts = kinds.map(([key, words], i) => ({
+    kind: 'mem-' + key, words, value: group.bytes[i], text: bytes(group.bytes[i]) + ', ' + percent(group.bytes[i], group.total) + ' of what the rank takes',
+    inside: bytes(group.bytes[i]),
+  }));
+  parts.push({ kind: 'free', words: 'free', value: group.free, text: bytes(group.free) + ' for more cache', inside: bytes(group.free) + ' free' });
+  parts.push({ kind: 'spare', words: 'not given to the engine', value: group.spare, text: bytes(group.spare) + ' of the GPU' });
+  return parts;
+}
+function memoryBar(plan, group, scale) {
+  const parts = memoryParts(plan.memory_kinds, group);
+  const label = 'ranks ' + group.ranks + ': ' + parts.filter((part) => part.value > 0).map((part) => part.words + ' ' + bytes(part.value)).join(', ');
+  const bar = stackedBar(parts, scale, label);
+  if (group.free < 0) {
+    const limit = 100 * (group.total + group.free) / scale;
+    bar.append(svg('rect', { class: 'over', x: limit + '%', y: 0, width: 100 * -group.free / scale + '%', height: '100%', 'pointer-events': 'none' }),
+      svg('line', { class: 'budget', x1: limit + '%', x2: limit + '%', y1: -4, y2: 34 }));
+  }
+  return bar;
+}
+function memoryRow(plan, group, scale) {
+  const holds = [count(group.layers, 'layer'), group.experts > 0 ? count(group.experts, 'expert') + ' of each' : null].filter(Boolean).join(', ');
+  const what = [el('b', {}, (group.count === 1 ? 'rank ' : 'ranks ') + group.ranks), el('span', { class: 'soft' }, ' ' + (group.count > 1 ? whole(group.count) + ' alike; ' : '') + holds)];
+  const sum = group.free < 0 ? el('b', { style: 'color:var(--bad)' }, bytes(-group.free) + ' missing')
+    : [bytes(group.total), el('span', { class: 'soft' }, ' of ' + bytes(plan.question.gpu_bytes))];
+  return barRow(what, memoryBar(plan, group, scale), sum);
+}
+function drawMemory(plan) {
+  const shown = plan.layouts.filter((layout) => layout.memory);
+  if (shown.length === 0) return null;
+  const groups = shown.flatMap((layout) => layout.memory);
+  const scale = Math.max(plan.question.gpu_bytes, ...groups.map((group) => group.total));
+  const used = plan.memory_kinds.filter((kind, i) => groups.some((group) => group.bytes[i] > 0));
+  const items = used.map(([key, words]) => ['mem-' + key, words]);
+  if (groups.some((group) => group.free > 0)) items.push(['free', 'free']);
+  if (groups.some((group) => group.spare > 0)) items.push(['spare', 'not given to the engine']);
+  const fits = shown[0].fits;
+  const rows = el('div', { class: 'rows figure' });
+  for (const layout of shown) {
+    rows.append(el('h3', { class: layout === shown[0] ? 'best' : null }, layout.name,
+      el('span', { class: 'soft', style: 'font-weight:400' }, ' ' + (layout === shown[0] && plan.met ? 'the plan' : layout.role))));
+    rows.append(...layout.memory.map((group) => memoryRow(plan, group, scale)));
+  }
+  const columns = [{ name: 'Layout' }, { name: 'Ranks' }, ...used.map(([, words]) => ({ name: words, number: true })),
+    { name: 'free', number: true }, { name: 'not given', number: true }];
+  const cells = shown.flatMap((layout) => layout.memory.map((group) => [layout.name, group.ranks,
+    ...used.map((kind) => bytes(group.bytes[plan.memory_kinds.indexOf(kind)])), bytes(group.free), bytes(group.spare)]));
+  return el('section', {}, el('h2', {}, 'Memory of each rank'),
+    el('p', { class: 'lead' }, fits ? 'All of one GPU’s ' + bytes(plan.question.gpu_bytes) + ' (binary units), with the cache as this load fills it.'
+      : 'The layout that comes nearest, before any cache where even the rest is too much. The black stroke is what the engine gets of ' +
+        bytes(plan.question.gpu_bytes) + ' (binary units); hatched in red is what has no room.'),
+    legend(items), rows, asTable('Memory of each rank', columns, cells));
+}
