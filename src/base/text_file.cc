@@ -37,4 +37,20 @@ std::string read_text_file(const std::filesystem::path& path, size_t max_bytes) 
   return text;
 }
 
+void write_text_file(const std::filesystem::path& path, std::string_view text,
+                     std::string_view what) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  const bool opened = out.is_open();
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (out) return;
+  const std::string why = std::strerror(errno);
+  std::error_code ignored;
+  if (opened && std::filesystem::is_regular_file(path, ignored)) {
+    std::filesystem::remove(path, ignored);
+  }
+  throw_bad_input(fmt::format("{} {}: cannot be written: {}", what, path.string(), why),
+                  "name a file in a folder that you may write to", std::string(what));
+}
+
 }  // namespace dure

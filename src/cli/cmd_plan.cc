@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text_file.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
@@ -18,6 +19,7 @@
 #include "cli/plan_report.h"
 #include "cli/terminal.h"
 #include "cost/retype.h"
+#include "plan/html_page.h"
 #include "plan/plan.h"
 
 namespace dure {
@@ -46,6 +48,7 @@ struct Options {
   int top = 5;
   bool disaggregate = false;
   bool json = false;
+  std::string html;  // a file; empty: none
 };
 
 Gpu gpu_of(const std::string& name) {
@@ -130,6 +133,9 @@ int run(const Options& options) {
   ModelSpec spec = planned_spec(options.model);
   const PlanQuestion question = question_of(options, spec);
   const PlanAnswer answer = plan(spec, question, progress_on_a_terminal());
+  if (!options.html.empty()) {
+    write_text_file(options.html, plan_page(spec, question, answer), "--html");
+  }
   if (options.json) {
     say(stdout, plan_json(question, answer).dump(2) + '\n');
   } else {
@@ -174,6 +180,7 @@ RunCommand declare(CLI::App& app) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_flag("--json", options->json, "machine-readable");
+  app.add_option("--html", options->html, "FILE: write a page to look at, too");
   app.footer("Example: dure plan deepseek-v3 --gpu h200 --gpus 16 --concurrency 256");
   return [options] { return run(*options); };
 }

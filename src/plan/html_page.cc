@@ -14,10 +14,10 @@
 namespace dure {
 namespace {
 
-using Part = std::pair<std::string_view, std::string>;
+using Filling = std::pair<std::string_view, std::string>;
 
 // Each {{name}} once, from left to right: what was put in is not looked at again.
-std::string filled(std::string_view html, std::span<const Part> parts) {
+std::string filled(std::string_view html, std::span<const Filling> parts) {
   std::string page;
   for (size_t at = 0; at < html.size();) {
     const size_t open = html.find("{{", at);
@@ -84,11 +84,11 @@ std::string plan_page(const ModelSpec& spec, const PlanQuestion& question,
   const auto shown = [&](const char* key) {
     return text_in_html(Json::parse(json).at(key).get<std::string>());
   };
-  const Part parts[] = {{"title", shown("title")},
-                        {"summary", shown("verdict")},
-                        {"style", std::string(page_style())},
-                        {"plan", json_in_html(json)},
-                        {"script", std::string(page_script())}};
+  const Filling parts[] = {{"title", shown("title")},
+                           {"summary", shown("verdict")},
+                           {"style", std::string(page_style())},
+                           {"plan", json_in_html(json)},
+                           {"script", std::string(page_script())}};
   return filled(page_html(), parts);
 }
 

@@ -71,18 +71,10 @@ std::pair<int, int> spread(const Layout& layout, int gpus_per_node) {
   return {nodes, layout.world() / nodes};
 }
 
-Json rank_json(const PlannedRank& rank, int bar) {
-  return {rank.slot,
-          rank.place.rank,
-          rank.place.stage,
-          rank.place.dp,
-          rank.place.tp,
-          rank.place.ep,
-          rank.layers.begin,
-          rank.layers.end,
-          rank.experts.begin,
-          rank.experts.end,
-          bar};
+Json rank_json(const PlannedRank& rank, int group) {
+  return {rank.slot,     rank.place.rank,   rank.place.stage, rank.place.dp,      rank.place.tp,
+          rank.place.ep, rank.layers.begin, rank.layers.end,  rank.experts.begin, rank.experts.end,
+          group};
 }
 
 using Ranks = std::span<const PlannedRank>;
@@ -112,11 +104,11 @@ Json ranges_json(Ranks ranks) {
                             [](const PlannedRank& r) { return r.experts.end; })}};
 }
 
-bool hold_as_much(Ranks a, Ranks b, std::span<const int> bar) {
+bool hold_as_much(Ranks a, Ranks b, std::span<const int> group) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [&](const PlannedRank& one, const PlannedRank& other) {
-                      return bar[static_cast<size_t>(one.place.rank)] ==
-                             bar[static_cast<size_t>(other.place.rank)];
+                      return group[static_cast<size_t>(one.place.rank)] ==
+                             group[static_cast<size_t>(other.place.rank)];
                     });
 }
 
@@ -138,7 +130,7 @@ Json cluster_json(const PlanQuestion& question, const PlannedLayout& planned) {
   return filling.json();
 }
 
-Json replica_json(const PlannedLayout& planned, std::span<const int> bar) {
+Json replica_json(const PlannedLayout& planned, std::span<const int> group) {
   const auto each = static_cast<size_t>(planned.ranks_per_node);
   const Ranks all(planned.ranks);
   const auto node = [&](size_t i) { return all.subspan(i * each, each); };
@@ -147,12 +139,12 @@ Json replica_json(const PlannedLayout& planned, std::span<const int> bar) {
   for (size_t first = 0; first < nodes;) {
     size_t last = first;
     while (nodes > most_nodes_drawn && last + 1 < nodes &&
-           hold_as_much(node(first), node(last + 1), bar)) {
+           hold_as_much(node(first), node(last + 1), group)) {
       ++last;
     }
     Json ranks = Json::array();
     for (const PlannedRank& rank : node(first)) {
-      ranks.push_back(rank_json(rank, bar[static_cast<size_t>(rank.place.rank)]));
+      ranks.push_back(rank_json(rank, group[static_cast<size_t>(rank.place.rank)]));
     }
     json.push_back({{"first", first},
                     {"last", last},

@@ -14,7 +14,7 @@ namespace dure {
 Json cluster_json(const PlanQuestion& question, const PlannedLayout& planned);
 
 // Nodes of one replica. From `most_nodes_drawn` on, neighbours whose ranks hold as much are one,
-// drawn as their first with the ranges of all. `bar`: of page_memory().
-Json replica_json(const PlannedLayout& planned, std::span<const int> bar);
+// drawn as their first with the ranges of all. `group` of each rank: equal_ranks().
+Json replica_json(const PlannedLayout& planned, std::span<const int> group);
 
 }  // namespace dure

@@ -156,10 +156,10 @@ class Page {
                        {"transfer_bytes", planned.pools->transfer_bytes}};
     }
     if (!in_detail) return json;
-    const PageMemory memory = page_memory(memory_, question_, planned.layout, planned.ranks);
-    json["memory"] = memory.bars;
+    const RankGroups groups = equal_ranks(planned.ranks);
+    json["memory"] = memory_json(memory_, question_, planned.layout, planned.ranks, groups);
     json["cluster"] = cluster_json(question_, planned);
-    json["nodes"] = replica_json(planned, memory.bar);
+    json["nodes"] = replica_json(planned, groups.of);
     json["decode"] = step_json(planned.decode);
     json["prefill"] = step_json(planned.prefill);
     return json;
@@ -199,7 +199,7 @@ class Page {
     if (room_of(memory_, asked).free < 0) {
       for (PlannedRank& rank : planned.ranks) without_cache(rank);
     }
-    const PageMemory memory = page_memory(memory_, question_, layout, planned.ranks);
+    const RankGroups groups = equal_ranks(planned.ranks);
     int64_t least = 0;
     for (const PlannedRank& rank : planned.ranks) least = std::min(least, rank.free);
     return {{"name", name_of(layout, 1)},
@@ -211,9 +211,9 @@ class Page {
             {"kv", smallest_cache().name},
             {"chunk", asked.shape.max_batch_tokens},
             {"missing", -least},
-            {"memory", memory.bars},
+            {"memory", memory_json(memory_, question_, layout, planned.ranks, groups)},
             {"cluster", cluster_json(question_, planned)},
-            {"nodes", replica_json(planned, memory.bar)}};
+            {"nodes", replica_json(planned, groups.of)}};
   }
 
   // Where there is not even room for the rest, that is what is missing.

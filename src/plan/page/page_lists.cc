@@ -19,14 +19,14 @@ constexpr size_t most_on_the_front = 1000;
 constexpr size_t most_reasons = 12;  // of a class
 
 constexpr std::array<std::pair<RejectedFor, const char*>, 8> classes = {{
-    {RejectedFor::does_not_fit, "do not fit in memory"},
-    {RejectedFor::crosses_nodes, "lose their time between nodes"},
-    {RejectedFor::tpot, "miss the limit of the time per token"},
-    {RejectedFor::ttft, "miss the limit of the time to the first token"},
-    {RejectedFor::rate, "cannot keep up with the requests"},
-    {RejectedFor::slower, "are beaten by those ranked"},
-    {RejectedFor::placement, "do not lie evenly on these nodes"},
-    {RejectedFor::engine, "cannot be split so by the engine"},
+    {RejectedFor::does_not_fit, "Do not fit in memory"},
+    {RejectedFor::crosses_nodes, "Lose their time between nodes"},
+    {RejectedFor::tpot, "Miss the limit of the time per token"},
+    {RejectedFor::ttft, "Miss the limit of the time to the first token"},
+    {RejectedFor::rate, "Cannot keep up with the requests"},
+    {RejectedFor::slower, "Slower than those ranked"},
+    {RejectedFor::placement, "Do not lie evenly on these nodes"},
+    {RejectedFor::engine, "The engine has no such split"},
 }};
 
 std::string name_of(const Layout& layout, int replicas) {

@@ -103,27 +103,31 @@ std::string numbers_text(std::span<const int> numbers) {
   return fmt::format("{}", fmt::join(pieces, ", "));
 }
 
-PageMemory page_memory(const MemoryModel& model, const PlanQuestion& question, const Layout& layout,
-                       std::span<const PlannedRank> ranks) {
+RankGroups equal_ranks(std::span<const PlannedRank> ranks) {
   std::vector<Alike> kinds;
-  std::vector<std::vector<int>> members;
-  PageMemory memory{Json::array(), {}};
+  RankGroups groups;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     const Alike alike = told_by_plan(ranks[rank]);
-    const auto at = std::find(kinds.begin(), kinds.end(), alike) - kinds.begin();
-    if (at == static_cast<ptrdiff_t>(kinds.size())) {
+    const auto at =
+        static_cast<size_t>(std::find(kinds.begin(), kinds.end(), alike) - kinds.begin());
+    if (at == kinds.size()) {
       kinds.push_back(alike);
-      members.emplace_back();
+      groups.ranks.emplace_back();
     }
-    members[static_cast<size_t>(at)].push_back(static_cast<int>(rank));
-    memory.bar.push_back(static_cast<int>(at));
+    groups.ranks[at].push_back(static_cast<int>(rank));
+    groups.of.push_back(static_cast<int>(at));
   }
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    const auto first = static_cast<size_t>(members[i].front());
-    memory.bars.push_back(
-        bar_json(model, question, layout, ranks[first], members[i], kinds[i].bytes));
+  return groups;
+}
+
+Json memory_json(const MemoryModel& model, const PlanQuestion& question, const Layout& layout,
+                 std::span<const PlannedRank> ranks, const RankGroups& groups) {
+  Json bars = Json::array();
+  for (const std::vector<int>& group : groups.ranks) {
+    const PlannedRank& first = ranks[static_cast<size_t>(group.front())];
+    bars.push_back(bar_json(model, question, layout, first, group, told_by_plan(first).bytes));
   }
-  return memory;
+  return bars;
 }
 
 }  // namespace dure

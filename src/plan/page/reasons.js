@@ -7,7 +7,7 @@ function drawRejected(plan) {
   plan.rejected.forEach((each) => {
     const rest = each.count - each.reasons.length;
     const [name, reason] = each.reasons[0];
-    part.append(el('h3', {}, count(each.count, 'layout') + ' that ' + each.words),
+    part.append(el('h3', {}, each.words + ': ' + count(each.count, 'layout')),
       el('p', { class: 'small' }, el('b', {}, name), ': ' + reason + '.'));
     if (each.count > 1) {
       part.append(el('details', {}, el('summary', {}, 'more of these'),
