@@ -16,6 +16,15 @@ function stackedBar(parts, scale, label) {
   }
   return bar;
 }
+// Of a layout's experts a rank holds some whole, or a slice of each.
+function expertText(layout, held) {
+  if (held === 0) return null;
+  const slices = layout.sizes.expert_slices;
+  return count(held, 'expert') + (slices > 1 ? ', 1/' + slices + ' each' : '');
+}
+function roleOf(plan, layout) {
+  return layout === plan.layouts[0] && plan.met ? 'the plan' : layout.role;
+}
 function barRow(what, bar, sum) {
   return el('div', {}, el('div', { class: 'what' }, what), bar, el('div', { class: 'sum' }, sum));
 }

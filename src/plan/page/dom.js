@@ -23,8 +23,10 @@ function svg(name, attributes, ...children) {
 function digits(value) {
   const size = Math.abs(value);
   const places = size >= 100 || value === 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
-  const text = value.toLocaleString('en-US', { minimumFractionDigits: places, maximumFractionDigits: places });
-  return places > 0 && Number.isInteger(value) ? value.toLocaleString('en-US') : text;
+  return value.toLocaleString('en-US', { minimumFractionDigits: places, maximumFractionDigits: places });
+}
+function plain(value) {
+  return value.toLocaleString('en-US');
 }
 function whole(value) {
   return Math.round(value).toLocaleString('en-US');

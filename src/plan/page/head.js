@@ -5,7 +5,7 @@ function badgeOf(plan) {
   return plan.fits ? ['warn', 'Fits, but misses the limits'] : ['bad', 'Does not fit'];
 }
 function loadText(q) {
-  const load = q.concurrency > 0 ? count(q.concurrency, 'request') + ' in flight' : digits(q.rate) + ' requests/s';
+  const load = q.concurrency > 0 ? count(q.concurrency, 'request') + ' in flight' : plain(q.rate) + ' requests/s';
   const limits = [];
   if (q.ttft_limit_s > 0) limits.push('TTFT at most ' + seconds(q.ttft_limit_s));
   if (q.tpot_limit_s > 0) limits.push('TPOT at most ' + seconds(q.tpot_limit_s));
@@ -23,7 +23,7 @@ function bandText(band) {
 function servedTiles(best, q) {
   const measured = (band) => bandText(band) + ' in 8 of 10 measured runs';
   return [
-    tile('Time per output token (TPOT)', seconds(best.tpot_s), '', measured(best.tpot_band_s)),
+    tile('Time per token (TPOT)', seconds(best.tpot_s), '', measured(best.tpot_band_s)),
     tile('Time to first token (TTFT)', seconds(best.ttft_s), '', measured(best.ttft_band_s)),
     tile('Output of all GPUs', digits(best.tokens_per_s), 'tokens/s',
       digits(best.per_gpu) + ' a GPU, ' + digits(best.per_user) + ' a user'),
@@ -34,8 +34,8 @@ function servedTiles(best, q) {
 function unfitTiles(nearest, q) {
   const bar = nearest.memory.reduce((a, b) => (a.free < b.free ? a : b));
   return [
-    tile('Missing on each rank', bytes(nearest.missing), '', 'in the layout that comes nearest'),
-    tile('Needed there', bytes(bar.total), 'a rank', nearest.ranks + ' ranks, steps of ' + whole(nearest.chunk) + ' tokens'),
+    tile('Missing on the fullest rank', bytes(nearest.missing), '', 'in the layout that comes nearest'),
+    tile('Needed there', bytes(bar.charged), '', 'one of ' + count(nearest.ranks, 'rank') + '; steps of ' + whole(nearest.chunk) + ' tokens'),
     tile('Given to the engine', bytes(bar.budget), 'a GPU', 'of ' + bytes(q.gpu_bytes) + ' usable on ' + q.gpu),
     tile('One copy of the weights', bytes(q.weight_bytes), '', 'as ' + q.weights),
   ];
@@ -51,6 +51,18 @@ function splitText(layout) {
     count(layout.nodes_each, 'node') + (layout.nodes_each > 1 ? ', ' + layout.ranks_per_node + ' on each' : '') +
     '; steps of up to ' + whole(layout.chunk) + ' tokens; cache in ' + layout.kv + '.';
 }
+// The sizes of a layout, for who has not read them before.
+function wordsOf(sizes, hasExperts) {
+  const words = [];
+  if (sizes.tp > 1) words.push('each matrix of attention is cut over ' + sizes.tp + ' GPUs (tp)');
+  if (sizes.pp > 1) words.push('layers lie on ' + sizes.pp + ' stages, one after the other (pp)');
+  if (sizes.dp > 1) words.push(sizes.dp + ' groups have users and cache of their own (dp)');
+  if (hasExperts && sizes.ep > 1) words.push('experts are spread over ' + sizes.ep + ' places (ep)');
+  if (hasExperts && sizes.expert_slices > 1) words.push('each expert is cut over ' + sizes.expert_slices + ' GPUs');
+  if (words.length === 0) return 'Nothing is split.';
+  const text = words.join('; ');
+  return text[0].toUpperCase() + text.slice(1) + '.';
+}
 function drawHead(plan) {
   const q = plan.question;
   const [mood, words] = badgeOf(plan);
@@ -59,8 +71,8 @@ function drawHead(plan) {
     el('p', { class: 'lead' }, loadText(q) + '. ' + count(q.nodes, 'node') + ' of up to ' + count(q.gpus_per_node, 'GPU') +
       ', ' + q.engine + ', weights ' + bytes(q.weight_bytes) + ' as ' + q.weights + '.'));
   if (first && first.fits) {
-    head.append(el('p', { class: 'answer' }, el('b', { class: 'best' }, first.name), ' ',
-      plan.met ? splitText(first) : 'comes closest, but ' + first.miss + '. ' + splitText(first)));
+    head.append(el('p', { class: 'answer' }, el('b', { class: 'best' }, first.name), plan.met ? '' : ' comes closest: ' + first.miss + '.'),
+      el('p', { class: 'soft' }, splitText(first) + ' ' + wordsOf(first.sizes, plan.question.has_experts)));
     head.append(el('div', { class: 'tiles' }, servedTiles(first, q)));
   } else {
     head.append(el('p', { class: 'answer' }, 'N' + plan.verdict.slice(1) + '.' +

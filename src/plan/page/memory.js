@@ -5,7 +5,7 @@ function memoryParts(kinds, group) {
     inside: bytes(group.bytes[i]),
   }));
   parts.push({ kind: 'free', words: 'free', value: group.free, text: bytes(group.free) + ' for more cache', inside: bytes(group.free) + ' free' });
-  parts.push({ kind: 'spare', words: 'not given to the engine', value: group.spare, text: bytes(group.spare) + ' of the GPU' });
+  parts.push({ kind: 'spare', words: 'not given to the engine', value: group.free < 0 ? 0 : group.spare, text: bytes(group.spare) + ' of the GPU' });
   return parts;
 }
 function memoryBar(plan, group, scale) {
@@ -13,18 +13,21 @@ function memoryBar(plan, group, scale) {
   const label = 'ranks ' + group.ranks + ': ' + parts.filter((part) => part.value > 0).map((part) => part.words + ' ' + bytes(part.value)).join(', ');
   const bar = stackedBar(parts, scale, label);
   if (group.free < 0) {
+    const whole = 100 * plan.question.gpu_bytes / scale + '%';
+    bar.append(svg('line', { class: 'gpu', x1: whole, x2: whole, y1: -4, y2: 34 }));
     const limit = 100 * (group.total + group.free) / scale;
     bar.append(svg('rect', { class: 'over', x: limit + '%', y: 0, width: 100 * -group.free / scale + '%', height: '100%', 'pointer-events': 'none' }),
       svg('line', { class: 'budget', x1: limit + '%', x2: limit + '%', y1: -4, y2: 34 }));
   }
   return bar;
 }
-function memoryRow(plan, group, scale) {
-  const holds = [count(group.layers, 'layer'), group.experts > 0 ? count(group.experts, 'expert') + ' of each' : null].filter(Boolean).join(', ');
-  const what = [el('b', {}, (group.count === 1 ? 'rank ' : 'ranks ') + group.ranks), el('span', { class: 'soft' }, ' ' + (group.count > 1 ? whole(group.count) + ' alike; ' : '') + holds)];
+function memoryRow(plan, layout, index, scale) {
+  const group = layout.memory[index];
+  const holds = ['rank' + (group.count === 1 ? ' ' : 's ') + group.ranks, count(group.layers, 'layer'), expertText(layout, group.experts)].filter(Boolean).join(' · ');
+  const name = index > 0 ? null : [el('b', { class: layout === plan.layouts[0] ? 'best' : null }, layout.name), el('span', { class: 'soft' }, ' ' + roleOf(plan, layout))];
   const sum = group.free < 0 ? el('b', { style: 'color:var(--bad)' }, bytes(-group.free) + ' missing')
-    : [bytes(group.total), el('span', { class: 'soft' }, ' of ' + bytes(plan.question.gpu_bytes))];
-  return barRow(what, memoryBar(plan, group, scale), sum);
+    : [el('b', {}, bytes(group.total)), el('span', { class: 'soft' }, ' of ' + bytes(plan.question.gpu_bytes))];
+  return barRow([name, el('div', { class: 'soft small' }, holds)].flat(), memoryBar(plan, group, scale), sum);
 }
 function drawMemory(plan) {
   const shown = plan.layouts.filter((layout) => layout.memory);
@@ -34,21 +37,17 @@ function drawMemory(plan) {
   const used = plan.memory_kinds.filter((kind, i) => groups.some((group) => group.bytes[i] > 0));
   const items = used.map(([key, words]) => ['mem-' + key, words]);
   if (groups.some((group) => group.free > 0)) items.push(['free', 'free']);
-  if (groups.some((group) => group.spare > 0)) items.push(['spare', 'not given to the engine']);
+  if (groups.some((group) => group.free >= 0 && group.spare > 0)) items.push(['spare', 'not given to the engine']);
   const fits = shown[0].fits;
   const rows = el('div', { class: 'rows figure' });
-  for (const layout of shown) {
-    rows.append(el('h3', { class: layout === shown[0] ? 'best' : null }, layout.name,
-      el('span', { class: 'soft', style: 'font-weight:400' }, ' ' + (layout === shown[0] && plan.met ? 'the plan' : layout.role))));
-    rows.append(...layout.memory.map((group) => memoryRow(plan, group, scale)));
-  }
+  for (const layout of shown) rows.append(...layout.memory.map((_, index) => memoryRow(plan, layout, index, scale)));
   const columns = [{ name: 'Layout' }, { name: 'Ranks' }, ...used.map(([, words]) => ({ name: words, number: true })),
     { name: 'free', number: true }, { name: 'not given', number: true }];
   const cells = shown.flatMap((layout) => layout.memory.map((group) => [layout.name, group.ranks,
     ...used.map((kind) => bytes(group.bytes[plan.memory_kinds.indexOf(kind)])), bytes(group.free), bytes(group.spare)]));
   return el('section', {}, el('h2', {}, 'Memory of each rank'),
     el('p', { class: 'lead' }, fits ? 'All of one GPU’s ' + bytes(plan.question.gpu_bytes) + ' (binary units), with the cache as this load fills it.'
-      : 'The layout that comes nearest, before any cache where even the rest is too much. The black stroke is what the engine gets of ' +
-        bytes(plan.question.gpu_bytes) + ' (binary units); hatched in red is what has no room.'),
+      : 'The layout that comes nearest; cache is not counted where even the rest is too much. The black stroke is what the engine gets, the dashed one the whole GPU of ' +
+        bytes(plan.question.gpu_bytes) + ' (binary units). What is hatched in red has no room.'),
     legend(items), rows, asTable('Memory of each rank', columns, cells));
 }

@@ -52,7 +52,7 @@ function drawNode(plan, layout, node, scale) {
   const alike = node.last - node.first + 1;
   const told = { stage: !sameOf(ranks, 'stage'), dp: !sameOf(ranks, 'dp'), tp: !sameOf(ranks, 'tp'), layers: !sameOf(ranks, 'layers'), experts: !sameOf(ranks, 'experts') };
   const common = ['stage ' + range(all.stage), 'layers ' + span(all.layers)];
-  if (all.experts[1] > all.experts[0]) common.push('experts ' + span(all.experts));
+  if (all.experts[1] > all.experts[0]) common.push('experts ' + span(all.experts) + (layout.sizes.expert_slices > 1 ? ', 1/' + layout.sizes.expert_slices + ' each' : ''));
   common.push('dp ' + range(all.dp), 'tp ' + range(all.tp));
   const name = alike > 1 ? 'Nodes ' + node.first + '–' + node.last : 'Node ' + node.first;
   return el('div', { class: 'node' }, el('p', {}, el('b', {}, name), el('span', { class: 'soft' }, common.join(' · ') +
@@ -75,7 +75,7 @@ function drawNodes(plan) {
   if (shown.length === 0) return null;
   const place = el('div', { class: 'figure' });
   const buttons = shown.map((layout, i) => el('button', { type: 'button' }, layout.name,
-    el('span', { class: 'soft' }, ' ' + (i === 0 && plan.met ? 'the plan' : layout.role))));
+    el('span', { class: 'soft' }, ' ' + roleOf(plan, layout))));
   const choose = (index) => {
     buttons.forEach((button, i) => button.setAttribute('aria-pressed', i === index));
     place.replaceChildren(...drawCluster(shown[index]), ...drawReplica(plan, shown[index]));

@@ -45,6 +45,7 @@ Json question_json(const ModelSpec& spec, const PlanQuestion& question, const Pl
           {"weights", question.weights ? std::string(question.weights->name)
                                        : std::string(to_string(spec.dtype))},
           {"weight_bytes", answer.weight_bytes},
+          {"has_experts", has_experts(spec)},
           {"input", question.input},
           {"output", question.output},
           {"concurrency", question.concurrency},
@@ -75,6 +76,14 @@ Json operations_json() {
     json.push_back({to_string(operation), in_words(operation)});
   }
   return json;
+}
+
+Json sizes_json(const Layout& layout) {
+  return {{"tp", layout.tp},
+          {"pp", layout.pp},
+          {"dp", layout.dp},
+          {"ep", layout.ep},
+          {"expert_slices", layout.etp()}};
 }
 
 Json pool_json(const PlannedPool& pool) {
@@ -127,6 +136,7 @@ class Page {
                  {"fits", true},
                  {"replicas", planned.replicas},
                  {"ranks", planned.layout.world()},
+                 {"sizes", sizes_json(planned.layout)},
                  {"gpus_used", planned.gpus_used},
                  {"gpus_idle", planned.gpus_idle},
                  {"nodes_each", planned.nodes_each},
@@ -206,6 +216,7 @@ class Page {
             {"role", "nearest to fit"},
             {"fits", false},
             {"ranks", layout.world()},
+            {"sizes", sizes_json(layout)},
             {"nodes_each", planned.nodes_each},
             {"ranks_per_node", planned.ranks_per_node},
             {"kv", smallest_cache().name},
@@ -255,7 +266,8 @@ Json page_data(const ModelSpec& spec, const PlanQuestion& question, const PlanAn
           {"notes", answer.notes},
           {"assumptions", answer.assumptions},
           {"layouts_considered", answer.layouts},
-          {"loads_replayed", answer.replays}};
+          {"loads_replayed", answer.replays},
+          {"version", DURE_VERSION}};
 }
 
 }  // namespace dure

@@ -1,9 +1,9 @@
 // What a user gets against what a GPU gives: every layout and load that was replayed, and those
 // that no other beats in both.
 function niceStep(most) {
-  const rough = most / 5;
+  const rough = most / 6;
   const power = 10 ** Math.floor(Math.log10(rough));
-  return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= rough);
+  return [1, 2, 2.5, 5, 10].map((times) => times * power).find((step) => step >= rough);
 }
 function pointOf(plan, row) {
   const [name, inFlight, perUser, perGpu, ttft, tpot, onFront, keeps] = row;
@@ -18,11 +18,11 @@ function axes(plot, frame, mostX, mostY, x, y) {
   const stepX = niceStep(mostX), stepY = niceStep(mostY);
   for (let at = 0; at <= mostX * 1.0001; at += stepX) {
     plot.append(svg('line', { class: 'grid', x1: x(at), x2: x(at), y1: frame.top, y2: frame.bottom }));
-    text({ x: x(at), y: frame.bottom + 20, 'text-anchor': 'middle' }, digits(at));
+    text({ x: x(at), y: frame.bottom + 20, 'text-anchor': 'middle' }, plain(at));
   }
   for (let at = 0; at <= mostY * 1.0001; at += stepY) {
     plot.append(svg('line', { class: 'grid', x1: frame.left, x2: frame.right, y1: y(at), y2: y(at) }));
-    text({ x: frame.left - 8, y: y(at) + 4, 'text-anchor': 'end' }, digits(at));
+    text({ x: frame.left - 8, y: y(at) + 4, 'text-anchor': 'end' }, plain(at));
   }
   plot.append(svg('line', { class: 'axis', x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom }));
   text({ class: 'title', x: frame.right, y: frame.bottom + 42, 'text-anchor': 'end' }, 'tokens/s that one user sees →');

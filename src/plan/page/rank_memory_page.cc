@@ -75,7 +75,8 @@ Json bar_json(const MemoryModel& model, const PlanQuestion& question, const Layo
           {"total", first.memory.total()},
           {"free", first.free},
           {"spare", std::max<int64_t>(spare, 0)},
-          {"budget", budget}};
+          {"budget", budget},
+          {"charged", first.memory.charged()}};
 }
 
 }  // namespace

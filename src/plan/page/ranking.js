@@ -40,7 +40,7 @@ function drawRule(plan) {
   const first = plan.layouts[0];
   const best = first && first.fits ? first.name : null;
   const part = el('section', {}, el('h2', {}, 'Beside the rule of thumb'),
-    el('p', { class: 'lead' }, 'What people try first: tp = GPUs of a node, pp = nodes.'),
+    el('p', { class: 'lead' }, 'What people try first: tp = GPUs of a node, pp = nodes' + (rule.is_ranked || !rule.runs ? '.' : '; it is in the table above, too.')),
     el('p', {}, el('b', {}, rule.name), ': ' + rule.why + '.'));
   if (rule.difference.length > 0 && best) {
     part.append(el('p', { class: 'small' }, 'Where a decode step differs, the rule of thumb’s time instead of that of ' + best + ':'),

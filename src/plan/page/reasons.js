@@ -28,5 +28,5 @@ function drawAssumptions(plan) {
   return el('section', {}, el('h2', {}, 'Assumptions'),
     el('ul', { class: 'sentences' }, plan.assumptions.map((line) => el('li', {}, line + '.'))),
     el('p', { class: 'soft small', style: 'margin-top:14px' }, whole(plan.layouts_considered) + ' layouts were looked at and ' + count(plan.loads_replayed, 'load') +
-      ' replayed. GiB and MiB are binary (2³⁰ and 2²⁰ bytes). TTFT and TPOT are means over a run.'));
+      ' replayed, by dure ' + plan.version + '. GiB and MiB are binary (2³⁰ and 2²⁰ bytes). TTFT and TPOT are means over a run.'));
 }

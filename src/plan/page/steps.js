@@ -6,14 +6,14 @@ function stepRow(plan, layout, step, scale, what) {
   }));
   const label = layout.name + ', ' + what + ': ' + parts.filter((part) => part.value > 0).map((part) => part.words + ' ' + part.inside).join(', ');
   return barRow([el('b', { class: layout === plan.layouts[0] ? 'best' : null }, layout.name), el('div', { class: 'soft small' }, what)],
-    stackedBar(parts, scale, label), [el('b', {}, seconds(step.seconds)), el('div', { class: 'soft small' }, 'by ' + step.bound)]);
+    stackedBar(parts, scale, label), [el('b', {}, seconds(step.seconds)), el('div', { class: 'soft small' }, 'bound by ' + step.bound)]);
 }
 function drawSteps(plan) {
   const shown = plan.layouts.filter((layout) => layout.decode);
   if (shown.length === 0) return null;
   const part = el('section', {}, el('h2', {}, 'Time of a step'),
     el('p', { class: 'lead' }, 'By operation, in the colour of the memory that it reads; exchanges between GPUs are red, launching is grey. ' +
-      'On the right: the whole step, and what it is bound by.'));
+      'On the right: the whole step, and what bounds it. TPOT is longer than a decode step where steps with prompts come between.'));
   const used = plan.operations.filter((op, i) => shown.some((layout) => layout.decode.by_operation[i] + layout.prefill.by_operation[i] > 0));
   part.append(legend(used.map(([key, words]) => ['op-' + key, words])));
   const kinds = [
