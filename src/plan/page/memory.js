@@ -23,7 +23,7 @@ function memoryBar(plan, group, scale) {
 }
 function memoryRow(plan, layout, index, scale) {
   const group = layout.memory[index];
-  const holds = ['rank' + (group.count === 1 ? ' ' : 's ') + group.ranks, count(group.layers, 'layer'), expertText(layout, group.experts)].filter(Boolean).join(' · ');
+  const holds = [layout.pools ? 'a decode worker' : null, 'rank' + (group.count === 1 ? ' ' : 's ') + group.ranks, count(group.layers, 'layer'), expertText(layout, group.experts)].filter(Boolean).join(' · ');
   const name = index > 0 ? null : [el('b', { class: layout === plan.layouts[0] ? 'best' : null }, layout.name), el('span', { class: 'soft' }, ' ' + roleOf(plan, layout))];
   const sum = group.free < 0 ? el('b', { style: 'color:var(--bad)' }, bytes(-group.free) + ' missing')
     : [el('b', {}, bytes(group.total)), el('span', { class: 'soft' }, ' of ' + bytes(plan.question.gpu_bytes))];

@@ -24,8 +24,11 @@ namespace {
 constexpr size_t most_in_detail = 5;  // ranked layouts with memory, nodes and steps
 constexpr size_t most_ranked = 100;   // rows
 
-std::string name_of(const Layout& layout, int replicas) {
-  return fmt::format("{} × ({})", replicas, to_string(layout));
+std::string name_of(const PlannedLayout& planned) {
+  if (!planned.pools) return replicas_text(planned.layout, planned.replicas);
+  const auto& [prefill, decode, transfer, bytes] = *planned.pools;
+  return fmt::format("{} → {}", replicas_text(prefill.layout, prefill.workers),
+                     replicas_text(decode.layout, decode.workers));
 }
 
 std::string engine_words(const PlanQuestion& question) {
@@ -87,7 +90,7 @@ Json sizes_json(const Layout& layout) {
 }
 
 Json pool_json(const PlannedPool& pool) {
-  return {{"name", name_of(pool.layout, pool.workers)},
+  return {{"name", replicas_text(pool.layout, pool.workers)},
           {"workers", pool.workers},
           {"gpus", pool.gpus()},
           {"busy", short_number(pool.busy)}};
@@ -104,7 +107,7 @@ class Page {
     for (size_t i = 0; i < std::min(most_ranked, answer_.ranked.size()); ++i) {
       const PlannedLayout& planned = answer_.ranked[i];
       const char* role = i == 0 ? "best" : "runner-up";
-      layouts.push_back(planned_json(planned, role, i < most_in_detail));
+      layouts.push_back(planned_json(planned, role, i < most_in_detail || planned.pools));
     }
     if (answer_.closest) layouts.push_back(planned_json(*answer_.closest, "closest", true));
     const RuleOfThumb& rule = answer_.rule_of_thumb;
@@ -119,7 +122,7 @@ class Page {
 
   bool is_shown(const PlannedLayout& planned) const {
     const auto same = [&](const PlannedLayout& other) {
-      return other.layout == planned.layout && other.replicas == planned.replicas;
+      return !other.pools && other.layout == planned.layout && other.replicas == planned.replicas;
     };
     return std::any_of(answer_.ranked.begin(), answer_.ranked.end(), same) ||
            (answer_.closest && same(*answer_.closest));
@@ -128,10 +131,10 @@ class Page {
  private:
   Json planned_json(const PlannedLayout& planned, const char* role, bool in_detail) const {
     const Service& service = planned.service;
-    const auto band = [](const Band& band, double value) {
+    const auto band = [](const ErrorBand& band, double value) {
       return Json{short_number(band.low * value), short_number(band.high * value)};
     };
-    Json json = {{"name", name_of(planned.layout, planned.replicas)},
+    Json json = {{"name", name_of(planned)},
                  {"role", role},
                  {"fits", true},
                  {"replicas", planned.replicas},
@@ -212,7 +215,7 @@ class Page {
     const RankGroups groups = equal_ranks(planned.ranks);
     int64_t least = 0;
     for (const PlannedRank& rank : planned.ranks) least = std::min(least, rank.free);
-    return {{"name", name_of(layout, 1)},
+    return {{"name", replicas_text(layout, 1)},
             {"role", "nearest to fit"},
             {"fits", false},
             {"ranks", layout.world()},
@@ -240,7 +243,7 @@ class Page {
 
 Json rule_json(const Page& page, const RuleOfThumb& rule) {
   const int replicas = rule.planned ? rule.planned->replicas : 1;
-  return {{"name", name_of(rule.layout, replicas)},
+  return {{"name", replicas_text(rule.layout, replicas)},
           {"runs", rule.planned.has_value()},
           {"is_ranked", rule.planned && page.is_shown(*rule.planned)},
           {"why", rule.why},

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/reasons.h"
+
 namespace dure {
 namespace {
 
@@ -29,10 +31,6 @@ constexpr std::array<std::pair<RejectedFor, const char*>, 8> classes = {{
     {RejectedFor::engine, "The engine has no such split"},
 }};
 
-std::string name_of(const Layout& layout, int replicas) {
-  return fmt::format("{} × ({})", replicas, to_string(layout));
-}
-
 // At most `most` of them, evenly.
 std::vector<const ParetoPoint*> thinned(const std::vector<const ParetoPoint*>& all, size_t most) {
   if (all.size() <= most) return all;
@@ -42,6 +40,10 @@ std::vector<const ParetoPoint*> thinned(const std::vector<const ParetoPoint*>& a
 }
 
 }  // namespace
+
+std::string replicas_text(const Layout& layout, int replicas) {
+  return fmt::format("{} × ({})", replicas, in_short(layout));
+}
 
 double short_number(double value) {
   return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
@@ -58,7 +60,7 @@ Json points_json(const PlanAnswer& answer) {
   std::vector<std::string> names;
   Json rows = Json::array();
   for (const ParetoPoint* point : shown) {
-    const std::string name = name_of(point->layout, point->replicas);
+    const std::string name = replicas_text(point->layout, point->replicas);
     const auto at = std::find(names.begin(), names.end(), name) - names.begin();
     if (at == static_cast<ptrdiff_t>(names.size())) names.push_back(name);
     rows.push_back({at, point->concurrency, short_number(point->per_user),
@@ -81,7 +83,7 @@ Json rejected_json(const PlanAnswer& answer) {
     if (why == RejectedFor::does_not_fit) std::reverse(all.begin(), all.end());
     Json reasons = Json::array();
     for (size_t i = 0; i < std::min(most_reasons, all.size()); ++i) {
-      reasons.push_back({to_string(all[i]->layout), all[i]->reason});
+      reasons.push_back({in_short(all[i]->layout), all[i]->reason});
     }
     json.push_back(
         {{"class", to_string(why)}, {"words", words}, {"count", all.size()}, {"reasons", reasons}});

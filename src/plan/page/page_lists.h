@@ -2,10 +2,14 @@
 // ways out.
 #pragma once
 
+#include <string>
+
 #include "base/json.h"
 #include "plan/plan.h"
 
 namespace dure {
+
+std::string replicas_text(const Layout& layout, int replicas);  // "2 × (tp 8, dp 2)"
 
 double short_number(double value);  // four digits: nobody reads, or draws, more
 
