@@ -53,9 +53,8 @@ TEST(PlanPageCommand, WritesOneWhereNothingFits) {
 
 TEST(PlanPageCommand, RefusesAFileThatCannotBeWritten) {
   const TempFolder folder;
-  for (const std::string& file :
-       {(folder.path() / "no such folder" / "plan.html").string(), folder.path().string(),
-        std::string("/dev/full")}) {
+  for (const std::string& file : {(folder.path() / "no such folder" / "plan.html").string(),
+                                  folder.path().string(), std::string("/dev/full")}) {
     const Outcome outcome = dure(asking("1", file));
     expect_refused(outcome, file);
     EXPECT_THAT(outcome.err, HasSubstr("--html " + file + ": cannot be written: "));

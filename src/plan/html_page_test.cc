@@ -13,11 +13,11 @@
 namespace dure {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::answered;
 using testing::Asked;
 using testing::asked;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr size_t largest_page = 500'000;  // bytes
 

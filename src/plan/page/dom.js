@@ -91,9 +91,13 @@ function hideTip() {
 function withTip(node, text) {
   node.addEventListener('pointerenter', () => showTip(node, text));
   node.addEventListener('pointerleave', hideTip);
+  return node;
+}
+// For what the tab key stops at. Browsers make a stop of any drawing that listens to focus.
+function withFocusTip(node, text) {
   node.addEventListener('focus', () => showTip(node, text));
   node.addEventListener('blur', hideTip);
-  return node;
+  return withTip(node, text);
 }
 document.addEventListener('keydown', (event) => { if (event.key === 'Escape') hideTip(); });
 document.addEventListener('scroll', hideTip, { passive: true, capture: true });

@@ -43,9 +43,9 @@ function unfitTiles(nearest, q) {
 function splitText(layout) {
   if (layout.pools) {
     const { prefill, decode, transfer_s: transfer, transfer_bytes: size } = layout.pools;
-    return 'Prefill and decode are apart: ' + prefill.name + ' prefill on ' + count(prefill.gpus, 'GPU') + ', busy ' +
-      percent(prefill.busy, 1) + '; ' + decode.name + ' decode on ' + count(decode.gpus, 'GPU') + ', busy ' +
-      percent(decode.busy, 1) + '. A prompt’s cache of ' + bytes(size) + ' moves in ' + seconds(transfer) + '.';
+    return count(prefill.workers, 'worker') + ' of ' + count(prefill.gpus, 'GPU') + ' prefill, ' + whole(decode.workers) + ' of ' +
+      count(decode.gpus, 'GPU') + ' decode. Prompts take ' + percent(prefill.busy, 1) + ' of what the first can do, sequences ' +
+      percent(decode.busy, 1) + ' of the others’ cache; a prompt’s ' + bytes(size) + ' of cache move in ' + seconds(transfer) + '.';
   }
   return count(layout.replicas, 'replica') + ' of ' + count(layout.ranks, 'rank') + ' on ' +
     count(layout.nodes_each, 'node') + (layout.nodes_each > 1 ? ', ' + layout.ranks_per_node + ' on each' : '') +
@@ -72,7 +72,7 @@ function drawHead(plan) {
       ', ' + q.engine + ', weights ' + bytes(q.weight_bytes) + ' as ' + q.weights + '.'));
   if (first && first.fits) {
     head.append(el('p', { class: 'answer' }, el('b', { class: 'best' }, first.name), plan.met ? '' : ' comes closest: ' + first.miss + '.'),
-      el('p', { class: 'soft' }, splitText(first) + ' ' + wordsOf(first.sizes, plan.question.has_experts)));
+      el('p', { class: 'soft' }, splitText(first) + (first.pools ? ' Where they decode: ' : ' ') + wordsOf(first.sizes, plan.question.has_experts)));
     head.append(el('div', { class: 'tiles' }, servedTiles(first, q)));
   } else {
     head.append(el('p', { class: 'answer' }, 'N' + plan.verdict.slice(1) + '.' +

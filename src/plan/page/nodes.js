@@ -12,7 +12,8 @@ function clusterBox(box, layout) {
 }
 function drawCluster(layout) {
   const idle = layout.cluster.some((box) => box.gpus.some(([unit]) => unit < 0));
-  const unit = layout.pools ? 'Green GPUs prefill, the others decode; each shade is one worker' : 'Each shade is one replica';
+  const unit = layout.pools ? 'Green GPUs prefill, the others decode; neighbours of another shade are another worker'
+    : layout.replicas > 1 ? 'Neighbours of another shade are another replica' : 'One replica takes these GPUs';
   const what = (layout.fits ? unit : 'A single replica would take these GPUs') + (idle ? '; dashed ones are idle.' : '.');
   return [el('div', { class: 'cluster', role: 'img', 'aria-label': layout.fits ? splitText(layout) : 'the cluster' },
     layout.cluster.map((box) => clusterBox(box, layout))), el('p', { class: 'soft small' }, what)];
@@ -62,7 +63,7 @@ function drawNode(plan, layout, node, scale) {
 function drawReplica(plan, layout) {
   const scale = Math.max(plan.question.gpu_bytes, ...layout.memory.map((group) => group.total));
   const title = layout.pools ? 'One decode worker' : layout.replicas > 1 ? 'One of ' + whole(layout.replicas) + ' replicas' : 'The replica';
-  const out = [el('h3', {}, title + ', rank by rank')];
+  const out = [el('h3', {}, title + ', rank by rank', layout.nodes_each > 1 || layout.replicas > 1 ? el('span', { class: 'soft', style: 'font-weight:400' }, ' nodes and GPUs are its own, counted from 0') : null)];
   layout.nodes.forEach((node, i) => {
     const before = layout.nodes[i - 1];
     if (before && before.ranges.stage[1] !== node.ranges.stage[0]) out.push(el('div', { class: 'chain' }, '↓ next stage'));
@@ -83,6 +84,6 @@ function drawNodes(plan) {
   buttons.forEach((button, i) => button.addEventListener('click', () => choose(i)));
   choose(0);
   return el('section', {}, el('h2', {}, 'Nodes and ranks'),
-    el('p', { class: 'lead' }, 'Small bars are each GPU’s memory, in the colours above. Numbers count from 0.'),
+    el('p', { class: 'lead' }, 'Small bars are each GPU’s memory, in the colours above.'),
     shown.length > 1 ? el('div', { class: 'choices', role: 'group', 'aria-label': 'layout' }, buttons) : null, place);
 }

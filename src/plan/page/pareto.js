@@ -59,10 +59,10 @@ function plotOf(plan, points, width) {
   }
   const front = points.filter((point) => point.onFront).sort((a, b) => a.perUser - b.perUser);
   plot.append(svg('polyline', { class: 'front-line', points: front.map((point) => x(point.perUser) + ',' + y(point.perGpu)).join(' ') }));
-  const drawn = (point) => withTip(svg('circle', { class: 'point' + (point.onFront ? ' on-front' : '') + (point.keeps ? '' : ' misses'), cx: x(point.perUser),
+  const drawn = (point, tip) => tip(svg('circle', { class: 'point' + (point.onFront ? ' on-front' : '') + (point.keeps ? '' : ' misses'), cx: x(point.perUser),
     cy: y(point.perGpu), r: point.onFront ? 6 : 3.5, role: 'img', 'aria-label': pointText(point).replaceAll('\n', ', ') }), pointText(point));
-  plot.append(...points.filter((point) => !point.onFront).map(drawn));
-  const stops = front.map(drawn);
+  plot.append(...points.filter((point) => !point.onFront).map((point) => drawn(point, withTip)));
+  const stops = front.map((point) => drawn(point, withFocusTip));
   plot.append(...stops);
   walkable(stops);
   const best = plan.layouts[0];
