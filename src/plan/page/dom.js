@@ -41,6 +41,7 @@ function bytes(value) {
   return digits(value / 1024) + ' KiB';
 }
 function seconds(value) {
+  if (value === 0) return '0 s';
   if (value >= 60) return digits(value / 60) + ' min';
   if (value >= 1) return digits(value) + ' s';
   if (value >= 1e-3) return digits(value * 1e3) + ' ms';

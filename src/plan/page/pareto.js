@@ -77,7 +77,8 @@ function plotOf(plan, points, width) {
 }
 function drawPareto(plan) {
   const points = plan.points.rows.map((row) => pointOf(plan, row));
-  if (points.length === 0) return null;
+  // Answers of a single token have no speed that a user sees.
+  if (!points.some((point) => point.perUser > 0 && point.perGpu > 0)) return null;
   const place = el('div', { class: 'figure' });
   let drawnAt = 0;
   const draw = () => {

@@ -13,7 +13,7 @@ function drawRanking(plan) {
   const served = plan.layouts.filter((layout) => layout.fits);
   if (served.length === 0) return null;
   const q = plan.question;
-  const most = (key) => Math.max(...served.map((layout) => layout[key][1]));
+  const most = (key) => Math.max(...served.map((layout) => layout[key][1])) || 1;
   const ttft = most('ttft_band_s'), tpot = most('tpot_band_s');
   const cell = (text) => el('td', { class: 'number' }, text);
   const timed = (value, band, scale, limit) => el('td', {}, seconds(value), ' ', whisker(value, band, scale, limit),
