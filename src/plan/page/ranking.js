@@ -29,7 +29,7 @@ function drawRanking(plan) {
   const part = el('section', {}, el('h2', {}, 'Layouts that were ranked'),
     el('p', { class: 'lead' }, 'Lines are the bands in which 8 of 10 measured runs lie' +
       (q.ttft_limit_s > 0 || q.tpot_limit_s > 0 ? '; a red stroke is the limit' : '') +
-      '. Layouts of one model err alike, so their order is surer than each time by itself.'),
+      '. Where those of two layouts overlap, measure both before you choose.'),
     el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Layouts that were ranked' },
       el('table', {}, el('thead', {}, el('tr', {}, columns.map((name, i) =>
         el('th', { scope: 'col', class: i > 2 && i < 7 ? 'number' : null }, name)))), el('tbody', {}, rows))));
