@@ -50,6 +50,11 @@ class StageClock {
  private:
   double row_bytes() const { return work_.hidden * 2.0; }
 
+  // Rows of a token's hidden state that go through memory for each expert that it is sent to:
+  // gathered, read, and its output written and summed. Where experts are cut over ranks, each of
+  // them does so for all their rows; where they are whole, only their owner does.
+  double row_traffic() const { return 3.0 * row_bytes(); }
+
   void add(Operation operation, Bound bound, double seconds) {
     time_.by_operation[static_cast<size_t>(operation)] += times_ * seconds;
     time_.by_bound[static_cast<size_t>(bound)] += times_ * seconds;
@@ -110,8 +115,8 @@ class StageClock {
     const double uneven = layer.experts_held < layer.experts ? imbalance(pairs) : 1.0;
     const double rows = pairs / std::max(touched, 1.0);  // of each product
     const double math = constants_.expert_math * rows / (rows + constants_.half_rows * 0.25);
-    add_slower(Operation::experts,
-               touched * layer.expert.bytes / (gpu_.memory * constants_.expert_read),
+    const double read = touched * layer.expert.bytes + pairs * row_traffic();
+    add_slower(Operation::experts, read / (gpu_.memory * constants_.expert_read),
                uneven * pairs * layer.expert.operations /
                    (operations_per_second(gpu_, layer.expert.unit) * math));
   }

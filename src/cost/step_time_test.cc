@@ -70,6 +70,18 @@ TEST(StepTime, IsAtLeastTheTimeToReadTheWeights) {
   EXPECT_EQ(time.bound(), Bound::memory);
 }
 
+// Cut experts cost every rank the rows of all tokens' choices, whole ones only its own.
+TEST(StepTime, OfManyDecodesIsShorterWithWholeExperts) {
+  const Hardware hardware = h200();
+  const ModelSpec spec = released("deepseek-ai--DeepSeek-V3");
+  const auto experts = [&](int ep) {
+    const StepTime time = step_time(work_of(spec, {1, 1, 8, ep}, Numbers{}), hardware,
+                                    TimeConstants{}, decodes(128, 1000));
+    return time.of(Operation::experts);
+  };
+  EXPECT_LT(experts(8), experts(1));
+}
+
 TEST(StepTime, OfALongPromptIsBoundByOperations) {
   const Hardware hardware = h200();
   const ModelSpec spec = released("meta-llama--Meta-Llama-3.1-8B");

@@ -25,11 +25,13 @@ const RejectedLayout* rejected(const PlanAnswer& answer, const Layout& layout) {
   return found == answer.rejected.end() ? nullptr : &*found;
 }
 
-TEST(Plan, OfDeepSeekOnTwoNodesKeepsSumsInsideThem) {
+TEST(Plan, OfDeepSeekOnTwoNodesKeepsExpertsWholeAndSumsInsideNodes) {
   const PlanAnswer answer = answered(asked("deepseek-v3", "h200", 16, 256));
   ASSERT_TRUE(answer.met);
   const PlannedLayout& best = answer.ranked.front();
   EXPECT_LE(best.layout.tp, 8);
+  EXPECT_EQ(best.layout.ep, best.layout.stage_ranks());
+  EXPECT_GT(best.layout.ep, 1);
   EXPECT_EQ(best.gpus_used, 16);
   for (const PlannedLayout& each : answer.ranked) EXPECT_LE(each.layout.tp, 8);
   EXPECT_GT(best.service.tokens_per_s, answer.rule_of_thumb.planned->service.tokens_per_s);
