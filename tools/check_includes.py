@@ -13,7 +13,7 @@ MAY_INCLUDE = {
     "cost": ["base", "tensor", "model", "cluster"],
     "schedule": ["base"],
     "simulate": ["base", "tensor", "model", "cluster", "cost", "schedule"],
-    "plan": ["base", "tensor", "model", "cluster", "cost", "schedule", "simulate"],
+    "plan": ["base", "tensor", "model", "cluster", "cost", "schedule", "simulate", "calibrate"],
     "text": ["base"],
     "protocol": ["base", "tensor", "cluster"],
     "kernels": ["base", "tensor"],

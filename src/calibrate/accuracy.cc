@@ -41,12 +41,14 @@ size_t group_of(Engine engine) {
 
 std::vector<TimeConstants> hand_set() {
   std::vector<TimeConstants> constants;
+  constants.reserve(fitted_engines().size());
   for (const Engine engine : fitted_engines()) constants.push_back(hand_set_constants(engine));
   return constants;
 }
 
 std::vector<FitSample> samples_of(const std::vector<const PredictedRow*>& rows) {
   std::vector<FitSample> samples;
+  samples.reserve(rows.size());
   for (const PredictedRow* row : rows) {
     samples.push_back({group_of(row->row->engine),
                        [row](const TimeConstants& c) { return predict(row->run, c); },
@@ -62,6 +64,7 @@ Errors errors_of(const std::vector<double>& relative) {
   errors.rows = relative.size();
   if (relative.empty()) return errors;
   std::vector<double> absolute;
+  absolute.reserve(relative.size());
   for (const double error : relative) absolute.push_back(std::abs(error));
   errors.mean =
       std::accumulate(absolute.begin(), absolute.end(), 0.0) / static_cast<double>(absolute.size());
@@ -120,6 +123,7 @@ const std::vector<Engine>& fitted_engines() {
 std::vector<TimeConstants> fit_to(const std::vector<PredictedRow>& rows,
                                   const std::function<void(int done, int of)>& progress) {
   std::vector<const PredictedRow*> all;
+  all.reserve(rows.size());
   for (const PredictedRow& row : rows) all.push_back(&row);
   FitOptions options;
   options.progress = progress;

@@ -20,7 +20,9 @@
 #include "cli/terminal.h"
 #include "cost/retype.h"
 #include "plan/html_page.h"
+#include "plan/own_runs.h"
 #include "plan/plan.h"
+#include "plan/search.h"
 
 namespace dure {
 namespace {
@@ -45,6 +47,7 @@ struct Options {
   std::string tpot;
   std::string objective = "throughput";
   double utilization = 0.0;  // 0: the engine's own
+  std::string calibrate;
   int top = 5;
   bool disaggregate = false;
   bool json = false;
@@ -131,7 +134,13 @@ int run(const Options& options) {
                     "MODEL");
   }
   ModelSpec spec = planned_spec(options.model);
-  const PlanQuestion question = question_of(options, spec);
+  PlanQuestion question = question_of(options, spec);
+  if (!options.calibrate.empty()) {
+    const Calibration calibration =
+        calibrate(PlanModel(spec, question), question, read_own_runs(options.calibrate));
+    question.measured = calibration.profile;
+    question.measured_says = calibration.says;
+  }
   const PlanAnswer answer = plan(spec, question, progress_on_a_terminal());
   if (!options.html.empty()) {
     write_text_file(options.html, plan_page(spec, question, answer), "--html");
@@ -176,6 +185,8 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--utilization", options->utilization, "of usable memory; the engine's own")
       ->check(number_between(0.01, 1.0));
   app.add_flag("--disaggregate", options->disaggregate, "plan pools that prefill and decode, too");
+  app.add_option("--calibrate", options->calibrate,
+                 "CSV of your own runs to fit the step's constants to; see docs/planning.md");
   app.add_option("--top", options->top, "layouts shown")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -110,7 +110,7 @@ std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuesti
   const auto band = [](const ErrorBand& b) {
     return fmt::format("{:.2f} to {:.2f} ×", b.low, b.high);
   };
-  return {
+  std::vector<std::string> assumptions = {
       fmt::format(
           "load: {}, lengths uniform within 11% of {} in and {} out, no shared prefixes, no "
           "speculative decoding; means over ten requests of each user, the first burst "
@@ -128,6 +128,8 @@ std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuesti
       fmt::format("error bands: 8 of 10 measured values lie within {} TTFT and {} TPOT",
                   band(model.engine.ttft), band(model.engine.tpot)),
   };
+  if (question.measured) assumptions.push_back(question.measured_says);
+  return assumptions;
 }
 
 std::string verdict_of(const PlanQuestion& question, const PlanAnswer& answer) {

@@ -46,6 +46,9 @@ struct PlanQuestion {
   std::string weights_asked;            // as the user named it; empty: as released
   std::vector<KvFormat> kv_formats = {KvFormat{}};
   double utilization = 0.0;  // of usable memory; 0: the engine's own
+  // In place of what the engine is known for: fitted to runs of the user's own (own_runs.h).
+  std::optional<ServingProfile> measured;
+  std::string measured_says;  // by which, and how far off
 
   int64_t input = 1024;  // tokens of a request, on average
   int64_t output = 512;

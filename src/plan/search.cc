@@ -253,7 +253,10 @@ class Search {
 }  // namespace
 
 PlanModel::PlanModel(const ModelSpec& of, const PlanQuestion& question)
-    : spec(of), memory(of, question.weights), work(of), engine(serving_profile(question.engine)) {}
+    : spec(of),
+      memory(of, question.weights),
+      work(of),
+      engine(question.measured.value_or(serving_profile(question.engine))) {}
 
 PlannedLoad load_of(const PlanQuestion& question) {
   return {question.input, question.output, question.concurrency, question.rate};
