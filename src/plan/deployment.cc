@@ -134,13 +134,13 @@ Service best_case(const Deployment& deployment, const ServingProfile& engine,
   // One token for each, and the share of prompts that comes with it, in full chunks: what a chunk
   // adds to a step of decodes, or what it takes in steps of its own.
   const StepLoad decodes = decode_load(sequences, load);
-  const bool whole = engine.scheduling.scheduler == Scheduler::whole_prompts;
+  const bool whole = engine.scheduling.policy == StepPolicy::whole_prompts;
   const double chunk = std::max(static_cast<double>(deployment.chunk), whole ? input : 1.0);
   StepLoad prompts = prompt_load(chunk, input);
   const double stages = deployment.layout.pp;
   prompts.prompts = std::max(prompts.prompts, stages);
   double apart = 0.0;
-  if (engine.scheduling.scheduler != Scheduler::prompts_first) {
+  if (engine.scheduling.policy != StepPolicy::prompts_first) {
     prompts.decodes = decodes.decodes;
     prompts.decode_keys = decodes.decode_keys;
     apart = seconds(decodes);

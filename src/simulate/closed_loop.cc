@@ -141,7 +141,7 @@ class Replay {
 
   void prefill() {
     StepLoad load;
-    if (engine_.scheduler != Scheduler::prompts_first) {
+    if (engine_.policy != StepPolicy::prompts_first) {
       load.decodes = static_cast<double>(decodes_.size());
       load.decode_keys = keys_;
     }
@@ -166,7 +166,7 @@ class Replay {
 
   // Fills a step; returns the prompts that end in it.
   std::vector<int> take_prompts(StepLoad& load) {
-    const bool whole = engine_.scheduler == Scheduler::whole_prompts;
+    const bool whole = engine_.policy == StepPolicy::whole_prompts;
     auto room = static_cast<int64_t>(static_cast<double>(engine_.budget) - load.decodes);
     std::vector<int> done;
     while (!prompts_.empty() && room > 0) {

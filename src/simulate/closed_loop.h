@@ -8,14 +8,14 @@
 
 namespace dure {
 
-enum class Scheduler {
+enum class StepPolicy {
   mixed,          // vLLM: each step the decodes, and chunks of prompts up to the budget
   prompts_first,  // SGLang: prompts in steps of their own, which decodes wait for
   whole_prompts,  // TensorRT-LLM: each step the decodes, and whole prompts within the budget
 };
 
 struct EngineModel {
-  Scheduler scheduler = Scheduler::mixed;
+  StepPolicy policy = StepPolicy::mixed;
   int64_t budget = 8192;          // tokens of a step
   int64_t sequences = 1'000'000;  // at once
   double cache_tokens = 1e18;     // of one dp rank

@@ -16,11 +16,11 @@ StepWork llama() {
                  {1, 1, 1, 1}, Numbers{});
 }
 
-ServedMeans served(Scheduler scheduler, int concurrency, double cache_tokens = 1e18) {
+ServedMeans served(StepPolicy scheduler, int concurrency, double cache_tokens = 1e18) {
   TimeConstants constants;
   constants.first_token = 0.0;
   constants.arrival = 0.0;
-  return replay(llama(), h200, constants, {.scheduler = scheduler, .cache_tokens = cache_tokens},
+  return replay(llama(), h200, constants, {.policy = scheduler, .cache_tokens = cache_tokens},
                 {concurrency, 1000, 100});
 }
 
@@ -36,15 +36,15 @@ TEST(ClosedLoop, OfOneUserIsOnePrefillAndThenSteps) {
   StepLoad decode;
   decode.decodes = 1;
   decode.decode_keys = 1000 + 49.5;
-  const ServedMeans means = served(Scheduler::mixed, 1);
+  const ServedMeans means = served(StepPolicy::mixed, 1);
   EXPECT_NEAR(means.ttft, step_time(llama(), h200, constants, prefill).total(), 1e-9);
   EXPECT_NEAR(means.tpot, step_time(llama(), h200, constants, decode).total(), 1e-6);
   EXPECT_NEAR(means.tokens_per_s, 100 / (means.ttft + 99 * means.tpot), 1e-6);
 }
 
 TEST(ClosedLoop, SlowsEachUserAndServesMoreInAll) {
-  for (const Scheduler scheduler :
-       {Scheduler::mixed, Scheduler::prompts_first, Scheduler::whole_prompts}) {
+  for (const StepPolicy scheduler :
+       {StepPolicy::mixed, StepPolicy::prompts_first, StepPolicy::whole_prompts}) {
     const ServedMeans few = served(scheduler, 4);
     const ServedMeans many = served(scheduler, 64);
     EXPECT_GT(many.tpot, few.tpot);
@@ -55,26 +55,26 @@ TEST(ClosedLoop, SlowsEachUserAndServesMoreInAll) {
 
 // Little's law: requests in flight are their rate times their time.
 TEST(ClosedLoop, KeepsTheNumberInFlight) {
-  const ServedMeans means = served(Scheduler::mixed, 32);
+  const ServedMeans means = served(StepPolicy::mixed, 32);
   const double rate = means.tokens_per_s / 100;
   EXPECT_NEAR(rate * (means.ttft + 99 * means.tpot), 32, 32 * 0.12);  // the run's tail drains
 }
 
 // With room for two, the others wait for first tokens, but those inside are as fast as two.
 TEST(ClosedLoop, StopsAdmittingWhereTheCacheEnds) {
-  const ServedMeans means = served(Scheduler::mixed, 16, 2 * 1100);
-  const ServedMeans two = served(Scheduler::mixed, 2);
+  const ServedMeans means = served(StepPolicy::mixed, 16, 2 * 1100);
+  const ServedMeans two = served(StepPolicy::mixed, 2);
   EXPECT_NEAR(means.tpot, two.tpot, two.tpot * 0.1);
   EXPECT_GT(means.ttft, 5 * (two.ttft + 99 * two.tpot));
 }
 
 TEST(ClosedLoop, ServesARequestLargerThanTheCacheAlone) {
-  EXPECT_GT(served(Scheduler::mixed, 3, 10).tokens_per_s, 0.0);
+  EXPECT_GT(served(StepPolicy::mixed, 3, 10).tokens_per_s, 0.0);
 }
 
 TEST(ClosedLoop, GivesTheSameAnswerTwice) {
-  const ServedMeans a = served(Scheduler::prompts_first, 8);
-  const ServedMeans b = served(Scheduler::prompts_first, 8);
+  const ServedMeans a = served(StepPolicy::prompts_first, 8);
+  const ServedMeans b = served(StepPolicy::prompts_first, 8);
   EXPECT_EQ(a.ttft, b.ttft);
   EXPECT_EQ(a.tpot, b.tpot);
 }

@@ -33,11 +33,11 @@ ServingProfile serving_profile(Engine engine) {
       profile.constants = calibrated::vllm;
       break;
     case Engine::sglang:
-      profile.scheduling.scheduler = Scheduler::prompts_first;
+      profile.scheduling.policy = StepPolicy::prompts_first;
       profile.constants = calibrated::sglang;
       break;
     case Engine::trtllm:
-      profile.scheduling.scheduler = Scheduler::whole_prompts;
+      profile.scheduling.policy = StepPolicy::whole_prompts;
       profile.scheduling.overlapped = true;
       profile.constants = calibrated::trtllm;
       break;
