@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simulate/lengths.h"
+#include "simulate/scheduled_loop.h"
 
 namespace dure {
 namespace {
@@ -245,6 +246,9 @@ class Replay {
 
 ServedMeans replay(const StepWork& work, const Hardware& hardware, const TimeConstants& constants,
                    const EngineModel& engine, const ClosedLoad& load) {
+  if (engine.policy == StepPolicy::dure) {
+    return replay_scheduled(work, hardware, constants, engine, load);
+  }
   return Replay(work, hardware, constants, engine, load).run();
 }
 

@@ -12,6 +12,7 @@ enum class StepPolicy {
   mixed,          // vLLM: each step the decodes, and chunks of prompts up to the budget
   prompts_first,  // SGLang: prompts in steps of their own, which decodes wait for
   whole_prompts,  // TensorRT-LLM: each step the decodes, and whole prompts within the budget
+  dure,           // Dure: its own scheduler is asked (scheduled_loop.h)
 };
 
 struct EngineModel {

@@ -21,7 +21,7 @@ struct ServingProfile {
   ErrorBand tpot;
 };
 
-// Engine::dure is nobody's measurement on GPUs: it schedules like vLLM and has hand-set constants.
+// Engine::dure is nobody's measurement on GPUs: its own scheduler, and hand-set constants.
 ServingProfile serving_profile(Engine engine);
 
 // Where a fit of an engine's constants begins.

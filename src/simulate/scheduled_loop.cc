@@ -1,0 +1,158 @@
+// See scheduled_loop.h.
+#include "simulate/scheduled_loop.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "schedule/scheduler.h"
+#include "simulate/lengths.h"
+
+namespace dure {
+namespace {
+
+constexpr int32_t page_tokens = 16;
+constexpr double tokens_replayed = 100'000;
+
+struct Request {
+  double sent = 0.0;
+  double first = 0.0;
+  int32_t input = 0;
+  int32_t output = 0;
+  int32_t told = 0;  // tokens
+};
+
+int waves_of(const ClosedLoad& load) {
+  const double one = static_cast<double>(load.concurrency) * static_cast<double>(load.output);
+  return std::clamp(static_cast<int>(tokens_replayed / one), std::min(2, load.requests_each),
+                    load.requests_each);
+}
+
+ScheduleOptions options_of(const EngineModel& engine, const ClosedLoad& load) {
+  ScheduleOptions options;
+  const auto longest = static_cast<double>(load.input + load.output);
+  const double pages = std::max(engine.cache_tokens, longest) / page_tokens;
+  options.page_tokens = page_tokens;
+  options.pages = static_cast<int32_t>(std::min(pages, 1e9)) + 1;
+  options.max_batch_tokens = static_cast<int32_t>(engine.budget);
+  options.max_running = static_cast<int32_t>(engine.sequences);
+  return options;
+}
+
+class ScheduledReplay {
+ public:
+  ScheduledReplay(const StepWork& work, const Hardware& hardware, const TimeConstants& constants,
+                  const EngineModel& engine, const ClosedLoad& load)
+      : work_(work),
+        hardware_(hardware),
+        constants_(constants),
+        load_(load),
+        scheduler_(options_of(engine, load)) {
+    Lengths lengths(load.shortest);
+    const int count = load.concurrency * waves_of(load);
+    for (int i = 0; i < count; ++i) {
+      Request request;
+      request.input = static_cast<int32_t>(lengths.draw(load.input));
+      request.output = static_cast<int32_t>(lengths.draw(load.output));
+      requests_.push_back(request);
+    }
+  }
+
+  ServedMeans run() {
+    for (int i = 0; i < load_.concurrency; ++i) send();
+    while (true) {
+      while (!coming_.empty() && coming_.front().first <= now_) {
+        submit(coming_.front().second);
+        coming_.pop_front();
+      }
+      if (const auto step = scheduler_.next_step()) {
+        take(*step);
+      } else if (!coming_.empty()) {
+        now_ = std::max(now_, coming_.front().first);
+      } else {
+        break;
+      }
+    }
+    const auto count = static_cast<double>(requests_.size());
+    return {ttft_ / count + constants_.first_token, tpot_ / std::max(1.0, timed_), tokens_ / now_};
+  }
+
+ private:
+  void send() {
+    if (next_ == requests_.size()) return;
+    const double place =
+        next_ < static_cast<size_t>(load_.concurrency) ? static_cast<double>(next_) + 1.0 : 1.0;
+    requests_[next_].sent = now_;
+    coming_.emplace_back(now_ + place * constants_.arrival, next_++);
+  }
+
+  void submit(size_t index) {
+    SequenceRequest request;
+    request.id = index;
+    request.prompt.assign(static_cast<size_t>(requests_[index].input), 0);
+    request.max_tokens = requests_[index].output;
+    scheduler_.submit(std::move(request));
+  }
+
+  void take(const StepPlan& step) {
+    StepLoad load;
+    for (const PlannedSlice& slice : step.slices) {
+      const auto tokens = static_cast<double>(slice.tokens.size());
+      const bool decodes = requests_[slice.sequence].told > 0;
+      if (decodes) {
+        load.decodes += 1.0;
+        load.decode_keys += static_cast<double>(slice.start);
+        continue;
+      }
+      load.prompts += 1.0;
+      load.prompts_done += slice.wants_token ? 1.0 : 0.0;
+      load.prefill_tokens += tokens;
+      load.prefill_pairs += tokens * (static_cast<double>(slice.start) + 0.5 * tokens);
+      load.prefill_keys += static_cast<double>(slice.start);
+    }
+    now_ += step_time(work_, hardware_, constants_, load).total();
+    const std::vector<int32_t> answers(step.slices.size(), 1);
+    for (const TokenEvent& event : scheduler_.complete(step.id, answers)) {
+      tell(requests_[event.sequence], event.finish != Finish::none);
+    }
+  }
+
+  void tell(Request& request, bool last) {
+    if (request.told++ == 0) {
+      request.first = now_;
+      ttft_ += now_ - request.sent;
+    }
+    tokens_ += 1.0;
+    if (!last) return;
+    if (request.output > 1) {
+      tpot_ += (now_ - request.first) / static_cast<double>(request.output - 1);
+      timed_ += 1.0;
+    }
+    send();
+  }
+
+  const StepWork& work_;
+  const Hardware& hardware_;
+  const TimeConstants& constants_;
+  const ClosedLoad& load_;
+  Scheduler scheduler_;
+  std::vector<Request> requests_;
+  std::deque<std::pair<double, size_t>> coming_;  // when, request
+  size_t next_ = 0;
+  double now_ = 0.0;
+  double ttft_ = 0.0;  // sums
+  double tpot_ = 0.0;
+  double timed_ = 0.0;
+  double tokens_ = 0.0;
+};
+
+}  // namespace
+
+ServedMeans replay_scheduled(const StepWork& work, const Hardware& hardware,
+                             const TimeConstants& constants, const EngineModel& engine,
+                             const ClosedLoad& load) {
+  return ScheduledReplay(work, hardware, constants, engine, load).run();
+}
+
+}  // namespace dure
