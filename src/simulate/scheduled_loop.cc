@@ -13,7 +13,7 @@ namespace dure {
 namespace {
 
 constexpr int32_t page_tokens = 16;
-constexpr double tokens_replayed = 100'000;
+constexpr double tokens_replayed = 50'000;
 
 struct Request {
   double sent = 0.0;

@@ -42,7 +42,6 @@ ServingProfile serving_profile(Engine engine) {
       profile.constants = calibrated::trtllm;
       break;
     case Engine::dure:
-      profile.scheduling.policy = StepPolicy::dure;
       profile.constants = hand_set_constants(engine);
       break;
   }

@@ -21,7 +21,8 @@ struct ServingProfile {
   ErrorBand tpot;
 };
 
-// Engine::dure is nobody's measurement on GPUs: its own scheduler, and hand-set constants.
+// Engine::dure is nobody's measurement on GPUs: hand-set constants, and the model of mixed steps,
+// with which its own scheduler agrees (scheduled_loop_test.cc).
 ServingProfile serving_profile(Engine engine);
 
 // Where a fit of an engine's constants begins.
