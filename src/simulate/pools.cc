@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "simulate/first_tokens.h"
 #include "simulate/lengths.h"
 
 namespace dure {
@@ -98,15 +99,8 @@ class PoolsReplay {
       start_prefills();
       start_decodes();
     }
-    // The burst of all users at once is one of requests_each; the waves after it are alike.
-    const double burst = load_.concurrency;
-    const double later = static_cast<double>(requests_.size()) - burst;
-    double ttft = burst_ttft_ / burst;
-    if (later > 0.0) {
-      const double share = 1.0 / load_.requests_each;
-      ttft = share * ttft + (1.0 - share) * later_ttft_ / later;
-    }
-    return {ttft + constants_.first_token, tpot_ / std::max(1.0, timed_), tokens_ / now_};
+    return {first_tokens_.mean(load_) + constants_.first_token, tpot_ / std::max(1.0, timed_),
+            tokens_ / now_};
   }
 
  private:
@@ -202,7 +196,7 @@ class PoolsReplay {
     while (!worker.untold.empty() && worker.untold.top().first <= worker.step) {
       const int index = worker.untold.top().second;
       request(index).first = now_;
-      (index < load_.concurrency ? burst_ttft_ : later_ttft_) += now_ - request(index).sent;
+      first_tokens_.add(now_ - request(index).sent, index < load_.concurrency);
       worker.untold.pop();
     }
     while (!worker.sequences.empty() && -worker.sequences.top().first <= worker.step) {
@@ -234,9 +228,8 @@ class PoolsReplay {
   double shortest_prefill_ = 0.0;
   std::vector<DecodeWorker> workers_;
   double now_ = 0.0;
-  double burst_ttft_ = 0.0;  // sums
-  double later_ttft_ = 0.0;
-  double tpot_ = 0.0;
+  FirstTokens first_tokens_;
+  double tpot_ = 0.0;  // sums
   double timed_ = 0.0;
   double tokens_ = 0.0;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedule/scheduler.h"
+#include "simulate/first_tokens.h"
 #include "simulate/lengths.h"
 
 namespace dure {
@@ -74,8 +75,8 @@ class ScheduledReplay {
         break;
       }
     }
-    const auto count = static_cast<double>(requests_.size());
-    return {ttft_ / count + constants_.first_token, tpot_ / std::max(1.0, timed_), tokens_ / now_};
+    return {first_tokens_.mean(load_) + constants_.first_token, tpot_ / std::max(1.0, timed_),
+            tokens_ / now_};
   }
 
  private:
@@ -121,7 +122,7 @@ class ScheduledReplay {
   void tell(Request& request, bool last) {
     if (request.told++ == 0) {
       request.first = now_;
-      ttft_ += now_ - request.sent;
+      first_tokens_.add(now_ - request.sent, &request - requests_.data() < load_.concurrency);
     }
     tokens_ += 1.0;
     if (!last) return;
@@ -141,8 +142,8 @@ class ScheduledReplay {
   std::deque<std::pair<double, size_t>> coming_;  // when, request
   size_t next_ = 0;
   double now_ = 0.0;
-  double ttft_ = 0.0;  // sums
-  double tpot_ = 0.0;
+  FirstTokens first_tokens_;
+  double tpot_ = 0.0;  // sums
   double timed_ = 0.0;
   double tokens_ = 0.0;
 };
