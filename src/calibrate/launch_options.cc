@@ -14,6 +14,7 @@ int64_t round_up(int64_t value, int64_t to) {
 
 struct Run {
   const ServingRow& row;
+  bool latent = false;  // attention: the DeepSeek family, which has scripts of its own
   bool mixture = false;
   bool blackwell = false;
   bool chat() const { return row.input == 1024 && row.output == 1024; }
@@ -67,6 +68,10 @@ void launch_trtllm(const Run& run, Launch& launch) {
     }
     return;
   }
+  if (run.mixture && !run.latent) {
+    engine.budget = 20000;
+    return;
+  }
   if (!day.empty() && day < "2025-11-10" && !run.row.prefill) {
     choose_layout_as_the_script_did(run, launch);
   }
@@ -95,7 +100,7 @@ void launch_sglang(const Run& run, Launch& launch) {
   engine.poll_steps = run.row.in_all >= 16 ? 30 : 10;
   engine.budget = 16384;
   engine.sequences = 256;
-  if (run.row.weights != "fp8") return;
+  if (run.row.weights != "fp8" || !run.latent) return;
   if (launch.layout.tp == 4) {
     engine.budget = 8192;
     engine.poll_steps = 10;
@@ -110,9 +115,10 @@ void launch_sglang(const Run& run, Launch& launch) {
 
 Launch launch_of(const ServingRow& row, const ModelSpec& spec) {
   Run run{row};
-  run.mixture = std::any_of(spec.layers.begin(), spec.layers.end(), [](const LayerSpec& layer) {
-    return std::holds_alternative<MoeFfn>(layer.ffn);
-  });
+  for (const LayerSpec& layer : spec.layers) {
+    run.latent = run.latent || std::holds_alternative<MlaSpec>(layer.attention);
+    run.mixture = run.mixture || std::holds_alternative<MoeFfn>(layer.ffn);
+  }
   run.blackwell = row.system.rfind("b200", 0) == 0 || row.system.rfind("gb200", 0) == 0;
   Launch launch;
   launch.scheduling = serving_profile(row.engine).scheduling;

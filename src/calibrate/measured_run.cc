@@ -2,6 +2,7 @@
 #include "calibrate/measured_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -12,13 +13,39 @@
 namespace dure {
 namespace {
 
+// As benchmarks name what products read and in which numbers they multiply; 4 bits with a scale for
+// each 16, 32 or 128 weights.
 MatrixFormat matrix_format(const std::string& quantization) {
-  if (quantization.empty() || quantization == "bf16" || quantization == "bfloat16") return {};
-  if (quantization == "nvfp4") return {0.5625, MathUnit::fp4};
-  if (quantization == "mxfp4") return {0.53125, MathUnit::fp4};
-  if (quantization.rfind("fp8", 0) == 0) return {1.0, MathUnit::fp8};
+  struct Named {
+    std::string_view name;
+    MatrixFormat format;
+  };
+  static constexpr Named known[] = {
+      {"", {2.0, MathUnit::bf16}},
+      {"bf16", {2.0, MathUnit::bf16}},
+      {"bfloat16", {2.0, MathUnit::bf16}},
+      {"fp16", {2.0, MathUnit::bf16}},
+      {"float16", {2.0, MathUnit::bf16}},
+      {"fp8", {1.0, MathUnit::fp8}},
+      {"fp8_block", {1.0, MathUnit::fp8}},
+      {"fp8_static", {1.0, MathUnit::fp8}},
+      {"fp8_ootb", {1.0, MathUnit::fp8}},
+      {"sq", {1.0, MathUnit::fp8}},
+      {"int8_wo", {1.0, MathUnit::bf16}},
+      {"int4_wo", {0.53125, MathUnit::bf16}},
+      {"w4afp8", {0.53125, MathUnit::fp8}},
+      {"nvfp4", {0.5625, MathUnit::fp4}},
+      {"mxfp4", {0.53125, MathUnit::fp4}},
+      {"w4a16_mxfp4", {0.53125, MathUnit::bf16}},
+      {"w4a8_mxfp4_mxfp8", {0.53125, MathUnit::fp8}},
+  };
+  std::vector<std::string_view> names;
+  for (const Named& each : known) {
+    if (each.name == quantization) return each.format;
+    if (!each.name.empty()) names.push_back(each.name);
+  }
   throw_bad_input(fmt::format("weights as {:.40}: not a known format", quantization),
-                  "known: bf16, fp8, fp8_block, nvfp4, mxfp4");
+                  fmt::format("known: {}", fmt::join(names, ", ")));
 }
 
 // NVFP4 releases of latent-attention models keep attention in bf16.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -45,14 +46,24 @@ void check_kv(const fs::path& file, const dure::ConfigFinder& configs, Tally& ta
   fmt::print("{}", dure::kv_report(results));
 }
 
-// "serving_measurements.csv" has "serving_annotations.csv" beside it.
+// "serving_measurements.csv" has "serving_annotations.csv" beside it; any other name, the only file
+// beside it whose name speaks of annotations.
 std::optional<fs::path> annotations_beside(const fs::path& file) {
+  std::vector<fs::path> found;
+  std::error_code absent;
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  for (const auto& entry : fs::directory_iterator(folder, absent)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() == ".csv" && name.find("annotations") != std::string::npos) {
+      found.push_back(entry.path());
+    }
+  }
   std::string name = file.filename().string();
-  const size_t at = name.find("measurements");
-  if (at == std::string::npos) return std::nullopt;
-  const fs::path beside = file.parent_path() / name.replace(at, 12, "annotations");
-  if (!fs::is_regular_file(beside)) return std::nullopt;
-  return beside;
+  if (const size_t at = name.find("measurements"); at != std::string::npos) {
+    const fs::path beside = folder / name.replace(at, 12, "annotations");
+    if (std::find(found.begin(), found.end(), beside) != found.end()) return beside;
+  }
+  return found.size() == 1 ? std::optional<fs::path>(found.front()) : std::nullopt;
 }
 
 struct ServingFlags {
