@@ -155,7 +155,7 @@ int fit_model(const Options& options) {
   FitReport report;
   report.model = options.model;
   report.gpu = gpu_of(options);
-  report.weight_format = format ? format->name : to_string(spec.dtype);
+  report.weight_format = format_text(spec, format);
   report.weight_bytes = model.all_weights();
   report.min_gpus = ceil_div(report.weight_bytes, report.gpu.nominal_bytes);
   report.question = question_of(options, spec, report.gpu);

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "cost/fit.h"
+#include "cost/retype.h"
 
 namespace dure {
 namespace {
@@ -149,7 +150,7 @@ void remark_outside(const MemoryModel& model, const FitQuestion& question, const
 std::vector<std::string> fit_remarks(const MemoryModel& model, const FitQuestion& question,
                                      const FitAnswer& answer) {
   const ModelSpec& spec = model.spec();
-  std::vector<std::string> remarks;
+  std::vector<std::string> remarks = release_remarks(spec, model.format());
   remark_replication(model, question, answer, remarks);
   remark_utilization(question, answer, spec, remarks);
   remark_outside(model, question, answer, remarks);

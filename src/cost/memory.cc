@@ -1,11 +1,16 @@
 // See memory.h.
 #include "cost/memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "base/error.h"
 #include "cost/most_bytes.h"
 #include "cost/resident.h"
+#include "cost/retype.h"
 #include "cost/state_shape.h"
 #include "cost/step_buffers.h"
 
@@ -64,49 +69,21 @@ int64_t experts_held(const LayerSpec& layer, const Layout& layout, const RankSha
   return moe == nullptr ? 0 : experts_of(*moe, layout, share.place.ep).size();
 }
 
-bool is_of_attention(Part part) {
-  switch (part) {
-    case Part::q:
-    case Part::k:
-    case Part::v:
-    case Part::o:
-    case Part::q_a:
-    case Part::q_nope:
-    case Part::q_rope:
-    case Part::kv_a:
-    case Part::k_up:
-    case Part::v_up:
-    case Part::output_gate:
-      return true;
-    default:
-      return false;
+// The same weights, of another layer that is equal: names count layers by their first number.
+std::vector<Weight> of_layer(std::vector<Weight> weights, int layer) {
+  for (Weight& weight : weights) {
+    if (weight.layer == layer) continue;
+    const std::string number = fmt::format(".{}.", weight.layer);
+    const size_t at = weight.name.find(number);
+    if (at != std::string::npos) {
+      weight.name.replace(at, number.size(), fmt::format(".{}.", layer));
+    }
+    weight.layer = layer;
   }
+  return weights;
 }
 
 }  // namespace
-
-bool is_retyped(const Weight& weight) {
-  if (!weight.is_matrix()) return false;
-  switch (weight.part) {
-    case Part::embedding:
-    case Part::lm_head:
-    case Part::router:
-    case Part::shared_router:
-    case Part::index_q:
-    case Part::index_k:
-    case Part::index_weights:
-    case Part::expert_down_bias:
-    case Part::expert_table:
-    case Part::stream_mix:
-    case Part::compressor:
-    case Part::state_conv_q:
-    case Part::state_conv_k:
-    case Part::state_conv_v:
-      return false;
-    default:
-      return true;
-  }
-}
 
 int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                       const RunShape& shape) {
@@ -172,47 +149,79 @@ RankMemory rank_memory(const std::vector<Weight>& weights, const ModelSpec& spec
 
 MemoryModel::MemoryModel(const ModelSpec& spec, std::optional<WeightFormat> format)
     : spec_(spec), format_(format) {
-  const std::vector<Weight> weights = inventory_of_kinds(spec_);
+  std::vector<Weight> outer;
+  std::vector<LayerWeights> of_layers(spec_.layers.size());
+  for (Weight& weight : inventory_of_kinds(spec_)) {
+    if (weight.layer < 0) {
+      outer.push_back(std::move(weight));
+    } else if (weight.expert <= 0) {
+      LayerWeights& layer = of_layers[static_cast<size_t>(weight.layer)];
+      (weight.expert < 0 ? layer.weights : layer.expert).push_back(std::move(weight));
+    }
+  }
+  outer_ = typed(std::move(outer));
   for (size_t i = 0; i < spec_.layers.size(); ++i) {
-    const auto kind = std::find_if(kinds_.begin(), kinds_.end(), [&](const LayerKind& each) {
-      return spec_.layers[static_cast<size_t>(each.first)] == spec_.layers[i];
+    const auto same = std::find(spec_.layers.begin(), spec_.layers.end(), spec_.layers[i]);
+    const LayerWeights& first = of_layers[static_cast<size_t>(same - spec_.layers.begin())];
+    join_kind(static_cast<int>(i), first);
+  }
+}
+
+MemoryModel::TypedWeights MemoryModel::typed(std::vector<Weight> weights) const {
+  TypedWeights typed{std::move(weights), {}};
+  for (const Weight& weight : typed.weights) {
+    typed.formats.push_back(counted_in(weight, spec_, format_));
+  }
+  return typed;
+}
+
+// Equal layers may be stored in different formats.
+void MemoryModel::join_kind(int layer, const LayerWeights& of_equal) {
+  const auto equal = [&](const LayerKind& kind) {
+    return spec_.layers[static_cast<size_t>(kind.first)] ==
+           spec_.layers[static_cast<size_t>(layer)];
+  };
+  const bool may_differ =
+      format_ && format_->released &&
+      std::any_of(spec_.release.rules.begin(), spec_.release.rules.end(),
+                  [](const FormatRule& rule) { return rule.names.tells_layers_apart(); });
+  auto kind = std::find_if(kinds_.begin(), kinds_.end(), equal);
+  if (kind == kinds_.end() || may_differ) {
+    LayerKind own{layer, std::vector<bool>(spec_.layers.size()),
+                  typed(of_layer(of_equal.weights, layer)),
+                  typed(of_layer(of_equal.expert, layer))};
+    kind = std::find_if(kinds_.begin(), kinds_.end(), [&](const LayerKind& each) {
+      return equal(each) && each.weights.formats == own.weights.formats &&
+             each.expert.formats == own.expert.formats;
     });
-    if (kind != kinds_.end()) {
-      kind->members[i] = true;
-      continue;
-    }
-    kinds_.push_back({static_cast<int>(i), std::vector<bool>(spec_.layers.size()), {}, {}});
-    kinds_.back().members[i] = true;
+    if (kind == kinds_.end()) kind = kinds_.insert(kinds_.end(), std::move(own));
   }
-  for (const Weight& weight : weights) {
-    if (weight.layer < 0) outer_.push_back(weight);
-    for (LayerKind& kind : kinds_) {
-      if (weight.layer != kind.first || weight.expert > 0) continue;
-      (weight.expert < 0 ? kind.weights : kind.expert).push_back(weight);
-    }
-  }
+  kind->members[static_cast<size_t>(layer)] = true;
 }
 
-bool MemoryModel::takes_format(const Weight& weight) const {
-  if (!format_ || !is_retyped(weight)) return false;
-  if (weight.layer < 0) return true;
-  const LayerSpec& layer = spec_.layers[static_cast<size_t>(weight.layer)];
-  if (format_->name == "mxfp4" && std::holds_alternative<MoeFfn>(layer.ffn)) {
-    return weight.expert >= 0;
-  }
-  if (format_->name == "nvfp4" && std::holds_alternative<MlaSpec>(layer.attention)) {
-    return !is_of_attention(weight.part);
-  }
-  return true;
-}
-
-void MemoryModel::hold(const std::vector<Weight>& weights, const Layout& layout,
-                       const RankShare& share, Compute compute, HeldTensor counts,
-                       std::vector<HeldTensor>& held) const {
-  for (const Resident& each : resident_weights(weights, spec_, layout, share, compute)) {
+void MemoryModel::hold(const TypedWeights& typed, const Layout& layout, const RankShare& share,
+                       Compute compute, HeldTensor counts, std::vector<HeldTensor>& held) const {
+  for (const Resident& each : resident_weights(typed.weights, spec_, layout, share, compute)) {
     counts.slot = each.slot;
-    counts.retyped = takes_format(*each.pieces[0].weight);
-    counts.payload = counts.retyped ? bytes_in(*format_, each.elements()) : each.payload();
+    counts.retyped = false;
+    counts.payload = 0;
+    const int64_t elements = each.elements();
+    // Neighbours in one matrix may be stored differently: those alike are counted together.
+    constexpr double as_stored = 0.0;
+    std::map<double, int64_t> alike;  // bits of a weight → weights
+    for (const ResidentPiece& piece : each.pieces) {
+      const std::optional<WeightFormat>& format = typed.format_of(*piece.weight);
+      alike[format ? format->bits_per_weight : as_stored] += piece.slice.elements();
+    }
+    for (const auto& [bits, count] : alike) {
+      if (bits != as_stored) {
+        counts.retyped = true;
+        counts.payload += bytes_in({"", bits}, count);
+      } else if (elements > 0) {
+        counts.payload += each.payload() / elements * count;
+      }
+    }
+    if (!counts.retyped) counts.payload = each.payload();
     counts.padding = counts.retyped ? 0 : each.bytes() - each.payload();
     held.push_back(counts);
   }
@@ -231,8 +240,8 @@ void MemoryModel::hold_kind(const LayerKind& kind, int64_t layers, const Layout&
   hold(kind.weights, layout, alone, compute, counts, held);
   if (experts == 0) return;
   const auto& moe = std::get<MoeFfn>(layer.ffn);
-  std::vector<Weight> expert = kind.expert;
-  for (Weight& weight : expert) {
+  TypedWeights expert = kind.expert;
+  for (Weight& weight : expert.weights) {
     weight.expert = static_cast<int>(experts_of(moe, layout, share.place.ep).begin);
   }
   counts.experts = experts;
@@ -262,16 +271,21 @@ RankMemory MemoryModel::of(const Layout& layout, int rank, const RunShape& shape
 }
 
 int64_t MemoryModel::all_weights() const {
-  const auto bytes = [this](const Weight& weight) {
-    return takes_format(weight) ? bytes_in(*format_, weight.elements()) : weight.bytes();
+  const auto bytes = [](const TypedWeights& typed) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < typed.weights.size(); ++i) {
+      const Weight& weight = typed.weights[i];
+      const std::optional<WeightFormat>& format = typed.formats[i];
+      sum += format ? bytes_in(*format, weight.elements()) : weight.bytes();
+    }
+    return sum;
   };
-  int64_t sum = 0;
-  for (const Weight& weight : outer_) sum += bytes(weight);
+  int64_t sum = bytes(outer_);
   for (const LayerKind& kind : kinds_) {
     const int64_t layers = std::count(kind.members.begin(), kind.members.end(), true);
     const auto* moe = std::get_if<MoeFfn>(&spec_.layers[static_cast<size_t>(kind.first)].ffn);
-    for (const Weight& weight : kind.weights) sum += bytes(weight) * layers;
-    for (const Weight& weight : kind.expert) sum += bytes(weight) * layers * moe->experts;
+    sum += bytes(kind.weights) * layers;
+    if (moe != nullptr) sum += bytes(kind.expert) * layers * moe->experts;
   }
   return sum;
 }

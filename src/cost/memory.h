@@ -76,9 +76,6 @@ int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype);  // of the wh
 std::optional<int64_t> windowed_tokens_per_sequence(const ModelSpec& spec, int64_t context,
                                                     int64_t chunk_tokens, int64_t page_tokens);
 
-// Whether quantized releases store it in their small type; what they keep in its first type is not.
-bool is_retyped(const Weight& weight);
-
 // Exactly what a rank with these weights (of bind_inventory) allocates.
 RankMemory rank_memory(const std::vector<Weight>& weights, const ModelSpec& spec,
                        const Layout& layout, int rank, const RunShape& shape);
@@ -99,14 +96,26 @@ class MemoryModel {
   int64_t all_weights() const;  // bytes of one copy of everything, as stored or re-typed
 
  private:
-  struct LayerKind {
-    int first = 0;                // a layer of this kind
-    std::vector<bool> members;    // [layers]
-    std::vector<Weight> weights;  // its weights, but those of experts
+  struct TypedWeights {
+    std::vector<Weight> weights;
+    std::vector<std::optional<WeightFormat>> formats;  // nothing: its own type
+    const std::optional<WeightFormat>& format_of(const Weight& weight) const {
+      return formats[static_cast<size_t>(&weight - weights.data())];
+    }
+  };
+  struct LayerWeights {
+    std::vector<Weight> weights;  // but those of experts
     std::vector<Weight> expert;   // of one expert, number 0
   };
-  bool takes_format(const Weight& weight) const;
-  void hold(const std::vector<Weight>& weights, const Layout& layout, const RankShare& share,
+  struct LayerKind {
+    int first = 0;              // a layer of this kind
+    std::vector<bool> members;  // [layers]
+    TypedWeights weights;
+    TypedWeights expert;
+  };
+  TypedWeights typed(std::vector<Weight> weights) const;
+  void join_kind(int layer, const LayerWeights& of_equal);
+  void hold(const TypedWeights& weights, const Layout& layout, const RankShare& share,
             Compute compute, HeldTensor counts, std::vector<HeldTensor>& held) const;
   void hold_kind(const LayerKind& kind, int64_t layers, const Layout& layout,
                  const RankShare& share, Compute compute, std::vector<HeldTensor>& held) const;
@@ -114,7 +123,7 @@ class MemoryModel {
   ModelSpec spec_;
   std::optional<WeightFormat> format_;
   std::vector<LayerKind> kinds_;
-  std::vector<Weight> outer_;  // embedding, final norm, head
+  TypedWeights outer_;  // embedding, final norm, head
 };
 
 }  // namespace dure

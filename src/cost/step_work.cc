@@ -4,33 +4,12 @@
 #include <algorithm>
 #include <variant>
 
-#include "cost/memory.h"
+#include "cost/retype.h"
 #include "cost/shard.h"
 #include "cost/state_shape.h"
 
 namespace dure {
 namespace {
-
-bool is_expert_or_dense(Part part) {
-  switch (part) {
-    case Part::gate:
-    case Part::up:
-    case Part::down:
-    case Part::router:
-    case Part::shared_gate:
-    case Part::shared_up:
-    case Part::shared_down:
-    case Part::shared_router:
-    case Part::beside_gate:
-    case Part::beside_up:
-    case Part::beside_down:
-    case Part::latent_in:
-    case Part::latent_out:
-      return true;
-    default:
-      return false;
-  }
-}
 
 void add(MatrixWork& work, double elements, const MatrixFormat& format, bool retyped) {
   work.bytes += elements * (retyped ? format.bytes : 2.0);
@@ -76,6 +55,27 @@ void count_attention(const AttentionSpec& attention, const Layout& layout, const
 }
 
 }  // namespace
+
+bool is_of_feed_forward(Part part) {
+  switch (part) {
+    case Part::gate:
+    case Part::up:
+    case Part::down:
+    case Part::router:
+    case Part::shared_gate:
+    case Part::shared_up:
+    case Part::shared_down:
+    case Part::shared_router:
+    case Part::beside_gate:
+    case Part::beside_up:
+    case Part::beside_down:
+    case Part::latent_in:
+    case Part::latent_out:
+      return true;
+    default:
+      return false;
+  }
+}
 
 WorkModel::WorkModel(const ModelSpec& spec) : spec_(spec) {
   for (const LayerSpec& layer : spec_.layers) {
@@ -128,7 +128,7 @@ StepWork WorkModel::of(const Layout& layout, const Numbers& numbers) const {
     LayerWork& work = step.kinds[static_cast<size_t>(kind - kinds.begin())];
     if (weight.expert == 0) {
       add(work.expert, elements, numbers.experts, true);
-    } else if (is_expert_or_dense(weight.part)) {
+    } else if (is_of_feed_forward(weight.part)) {
       add(work.dense, elements, numbers.dense, is_retyped(weight));
     } else {
       add(work.attention, elements, numbers.attention, is_retyped(weight));

@@ -35,6 +35,9 @@ struct MatrixWork {
   MathUnit unit = MathUnit::bf16;
 };
 
+// Of a layer's feed-forward part: dense, experts, routers. All others of a layer are attention's.
+bool is_of_feed_forward(Part part);
+
 // Layers that are alike.
 struct LayerWork {
   int layers = 0;  // of this kind on the rank

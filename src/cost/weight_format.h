@@ -6,13 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace dure {
+#include "tensor/weight_format.h"
 
-// Scales and zero points of a block format are part of its bits.
-struct WeightFormat {
-  std::string_view name;
-  double bits_per_weight = 16;
-};
+namespace dure {
 
 // Throws bad_input naming the known ones.
 WeightFormat find_weight_format(std::string_view name);

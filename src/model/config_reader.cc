@@ -242,6 +242,23 @@ std::optional<ConfigReader> ConfigReader::object(std::string_view key) {
   return ConfigReader(*value, what_, path_of(name_of(key)));
 }
 
+std::vector<std::pair<std::string, ConfigReader>> ConfigReader::members(std::string_view key,
+                                                                        size_t most_entries) {
+  const Json* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_object()) {
+    fail(key, fmt::format("{} where an object was expected", shown(*value)));
+  }
+  if (value->size() > most_entries) {
+    fail(key, fmt::format("{} entries, more than {}", value->size(), most_entries));
+  }
+  std::vector<std::pair<std::string, ConfigReader>> all;
+  for (const auto& [name, member] : value->items()) {
+    all.emplace_back(name, ConfigReader(member, what_, path_of(name_of(key)) + "." + name));
+  }
+  return all;
+}
+
 std::vector<ConfigReader> ConfigReader::objects(std::string_view key, size_t most_entries) {
   const Json* value = find(key);
   if (value == nullptr) return {};

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -63,6 +64,9 @@ class ConfigReader {
   std::vector<int64_t> integers_of_layers(std::string_view key, IntRange range, int64_t layers);
   std::optional<ConfigReader> object(std::string_view key);
   std::vector<ConfigReader> objects(std::string_view key, size_t most_entries);  // a list of them
+  // Of an object whose keys are names: each name and the object under it, in the file's order.
+  std::vector<std::pair<std::string, ConfigReader>> members(std::string_view key,
+                                                            size_t most_entries);
 
   // Refuses any value but `expected`; absent is as good.
   void only_flag(std::string_view key, bool expected);

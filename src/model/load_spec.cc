@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/closest.h"
@@ -103,6 +104,7 @@ void finish(ConfigReader& config) {
 }
 
 void read_quantization(ConfigReader& config, ModelSpec& spec) {
+  const std::string expert_type = config.optional_text("expert_dtype");
   std::optional<ConfigReader> quantization = config.object("quantization_config");
   if (!quantization) return;
   spec.quantization = quantization->optional_text("quant_method");
@@ -112,6 +114,7 @@ void read_quantization(ConfigReader& config, ModelSpec& spec) {
   if (spec.scale_block.size() == 1) {
     quantization->fail("weight_block_size", "one size where outputs and inputs were expected");
   }
+  spec.release = read_release_formats(*quantization, spec.quantization, expert_type);
 }
 
 // Generation settings may name further tokens that end a turn.
@@ -133,6 +136,32 @@ void merge_modelopt(const std::filesystem::path& file, ModelSpec& spec) {
   ConfigReader config(document, file.string());
   std::optional<ConfigReader> quantization = config.object("quantization");
   spec.quantization = quantization ? quantization->text_or("quant_algo", "modelopt") : "modelopt";
+  if (quantization) spec.release = read_release_formats(*quantization, spec.quantization, "");
+}
+
+// A config without a quantization block whose file or folder is called after one.
+void remark_name(const std::filesystem::path& model, ModelSpec& spec) {
+  if (!spec.quantization.empty()) return;
+  std::filesystem::path named = model.filename() == "config.json" ? model.parent_path() : model;
+  if (!named.has_filename()) named = named.parent_path();
+  std::string name = named.filename().string();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  struct Named {
+    std::string_view tag;     // in a name
+    std::string_view format;  // for --weights
+  };
+  constexpr Named known[] = {
+      {"nvfp4", "nvfp4"}, {"mxfp4", "mxfp4"}, {"fp8", "fp8"},  {"w8a8", "int8"}, {"int8", "int8"},
+      {"w4a16", "int4"},  {"int4", "int4"},   {"awq", "int4"}, {"gptq", "int4"}, {"fp4", "nvfp4"}};
+  for (const Named& each : known) {
+    if (name.find(each.tag) == std::string::npos) continue;
+    spec.release.remarks.push_back(fmt::format(
+        "{:.80} is called after {}, but its config.json states no quantization: counted as {}; "
+        "hf_quant_config.json beside it may say more, --weights {} counts it so",
+        named.filename().string(), each.tag, to_string(spec.dtype), each.format));
+    return;
+  }
 }
 
 // Every key of `config` is read, known as harmless, or an error.
@@ -191,6 +220,7 @@ ModelSpec load_spec(const std::filesystem::path& model) {
     merge_generation_config(model / "generation_config.json", spec);
     merge_modelopt(model / "hf_quant_config.json", spec);
   }
+  remark_name(model, spec);
   return spec;
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/release_formats.h"
 #include "model/weight_names.h"
 #include "tensor/dtype.h"
 
@@ -303,6 +304,7 @@ struct ModelSpec {
   // The quantization method that the checkpoint names ("fp8", "awq"); empty: none. Such models are
   // counted as if unquantized here; bind_inventory refuses them.
   std::string quantization;
+  ReleaseFormats release;  // what it says of each matrix; `dtype` is that of the others
   // Outputs and inputs of a matrix's blocks that share one scale; nothing where they are not
   // blocks.
   std::vector<int64_t> scale_block;

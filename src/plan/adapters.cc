@@ -3,32 +3,15 @@
 
 #include <algorithm>
 
+#include "cost/retype.h"
 #include "cost/shard.h"
+#include "cost/step_work.h"
 #include "model/inventory.h"
 
 namespace dure {
 namespace {
 
 constexpr int64_t bf16_bytes = 2;
-
-bool is_of_feed_forward(Part part) {
-  switch (part) {
-    case Part::gate:
-    case Part::up:
-    case Part::down:
-    case Part::shared_gate:
-    case Part::shared_up:
-    case Part::shared_down:
-    case Part::beside_gate:
-    case Part::beside_up:
-    case Part::beside_down:
-    case Part::latent_in:
-    case Part::latent_out:
-      return true;
-    default:
-      return false;
-  }
-}
 
 }  // namespace
 

@@ -8,7 +8,9 @@
 
 namespace dure {
 
-Numbers numbers_of(const ModelSpec& spec, const std::optional<WeightFormat>& weights,
-                   const KvFormat& kv);
+// Of a release that mixes formats: each role's bytes a weight on average, and the unit that most of
+// them are multiplied by. Its inventory is listed for it: once for all layouts. The cache's numbers
+// are the layout's own.
+Numbers numbers_of(const ModelSpec& spec, const std::optional<WeightFormat>& weights);
 
 }  // namespace dure

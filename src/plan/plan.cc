@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cost/retype.h"
 #include "plan/alternatives.h"
 #include "plan/cache_room.h"
 #include "plan/describe.h"
@@ -57,7 +58,7 @@ void check(const PlanQuestion& question) {
 
 std::vector<std::string> notes_of(const ModelSpec& spec, const PlanQuestion& question,
                                   const PlanAnswer& answer) {
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = release_remarks(spec, question.weights);
   const int rest = question.gpus % question.gpus_per_node;
   if (rest != 0 && question.gpus > question.gpus_per_node) {
     notes.push_back(fmt::format(
@@ -105,8 +106,7 @@ double utilization_of(const PlanQuestion& question) {
 
 std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuestion& question) {
   const Gpu& gpu = question.gpu;
-  const std::string weights = question.weights ? std::string(question.weights->name)
-                                               : std::string(to_string(model.spec.dtype));
+  const std::string weights = format_text(model.spec, question.weights);
   const auto band = [](const ErrorBand& b) {
     return fmt::format("{:.2f} to {:.2f} ×", b.low, b.high);
   };

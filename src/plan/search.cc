@@ -272,6 +272,7 @@ PlanModel::PlanModel(const ModelSpec& of, const PlanQuestion& question)
     : spec(of),
       memory(of, question.weights),
       work(of),
+      numbers(numbers_of(of, question.weights)),
       engine(question.measured.value_or(serving_profile(question.engine))) {}
 
 PlannedLoad load_of(const PlanQuestion& question) {
@@ -349,7 +350,9 @@ std::optional<Deployment> deployment_of(const PlanModel& model, const PlanQuesti
   deployment.kv = kv;
   deployment.chunk = chunk;
   deployment.batch = most_sequences_at_once;
-  deployment.work = model.work.of(layout, numbers_of(model.spec, question.weights, kv));
+  Numbers numbers = model.numbers;
+  numbers.cache_bytes = static_cast<double>(kv.bytes);
+  deployment.work = model.work.of(layout, numbers);
   deployment.hardware = {*question.gpu.speed, deployment.placement.ranks_per_node, question.nic};
   return deployment;
 }

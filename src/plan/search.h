@@ -19,6 +19,7 @@ struct PlanModel {
   ModelSpec spec;
   MemoryModel memory;
   WorkModel work;
+  Numbers numbers;  // but the cache's
   ServingProfile engine;
 };
 

@@ -90,7 +90,6 @@ void read(ConfigReader& config, ModelSpec& spec) {
   spec.streams = config.integer_or("hc_mult", 4, {2, 64});
   config.integer_or("hc_sinkhorn_iters", 20, {1, 1000});  // how the streams' mixing is balanced
   config.number_or("hc_eps", 1e-6, 0.0, 1.0);
-  config.ignore("expert_dtype");  // each tensor's type is in its file
 
   const MoeFfn moe = read_mixture(config, layers);
   const int64_t by_token = config.integer_or("num_hash_layers", 3, {0, layers});
