@@ -69,13 +69,20 @@ TEST(PlanCommand, GivesStableKeysInSiUnits) {
   EXPECT_TRUE(json["met"].get<bool>());
   ASSERT_EQ(json["layouts"].size(), 3);
   for (const Json& layout : json["layouts"]) {
-    for (const char* key :
-         {"ttft_s", "tpot_s", "tokens_per_s", "tokens_per_s_per_gpu", "users", "weights", "padding",
-          "kv", "activation", "communication", "overhead", "cuda_graphs", "free", "kv_tokens"}) {
+    for (const char* key : {"ttft_s", "tpot_s", "tokens_per_s", "tokens_per_s_per_gpu", "users",
+                            "users_most", "weights", "padding", "kv", "activation", "communication",
+                            "overhead", "cuda_graphs", "free", "kv_tokens"}) {
       EXPECT_TRUE(layout[key].is_number()) << key;
     }
     EXPECT_THAT(layout["bound"].get<std::string>(),
                 ::testing::AnyOf("memory", "compute", "network", "overhead"));
+    // As a user checks it by hand.
+    EXPECT_NEAR(layout["users"].get<double>() * layout["tokens_per_s_per_user"].get<double>(),
+                layout["tokens_per_s"].get<double>(), 1e-6);
+    const Json& balance = layout["balance"];
+    EXPECT_GT(balance["moe_tokens"], balance["dense_tokens"]);
+    EXPECT_GT(balance["decode_tokens"], 0.0);
+    EXPECT_EQ(balance["side"], "memory");
     EXPECT_EQ(layout["ranks"].size(), layout["layout"]["world"].get<size_t>());
     EXPECT_LT(layout["ttft_band_s"][0], layout["ttft_s"]);
     EXPECT_GT(layout["ttft_band_s"][1], layout["ttft_s"]);

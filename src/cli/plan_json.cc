@@ -72,8 +72,13 @@ Json planned_json(const PlannedLayout& planned) {
   json["ttft_band_s"] = band_json(planned.ttft_band, planned.service.ttft);
   json["tpot_band_s"] = band_json(planned.tpot_band, planned.service.tpot);
   json["users"] = planned.users;
+  json["users_most"] = planned.users_most;
   json["users_end_by"] = planned.users_end;
   json["bound"] = to_string(planned.bound);
+  json["balance"] = {{"dense_tokens", planned.balance.dense},
+                     {"moe_tokens", planned.balance.experts},
+                     {"decode_tokens", planned.decode.load.decodes},
+                     {"side", to_string(planned.balance.bound)}};
   json["meets_limits"] = planned.meets_limits;
   json["miss"] = planned.miss;
   const PlannedRank& tightest = planned.ranks[planned.tightest];
@@ -134,9 +139,13 @@ Json rule_json(const RuleOfThumb& rule) {
 Json alternatives_json(const PlanAnswer& answer) {
   Json alternatives = Json::array();
   for (const Alternative& each : answer.alternatives) {
-    Json json = {{"title", each.title}, {"applies", each.applies},
-                 {"text", each.text},   {"gpus", each.gpus},
-                 {"users", each.users}, {"meets_limits", each.meets_limits}};
+    Json json = {{"title", each.title},
+                 {"applies", each.applies},
+                 {"text", each.text},
+                 {"gpus", each.gpus},
+                 {"users", each.users},
+                 {"users_most", each.users_most},
+                 {"meets_limits", each.meets_limits}};
     if (each.layout) json["layout"] = layout_json(*each.layout);
     if (each.service) put_service(json, *each.service);
     alternatives.push_back(json);
@@ -175,6 +184,7 @@ Json plan_json(const PlanQuestion& question, const PlanAnswer& answer) {
   json["points"] = points_json(answer);
   json["alternatives"] = alternatives_json(answer);
   json["notes"] = answer.notes;
+  json["remarks"] = answer.remarks;
   json["assumptions"] = answer.assumptions;
   return json;
 }

@@ -87,7 +87,7 @@ std::string ranked_table(const std::vector<PlannedLayout>& ranked) {
     table.add({fmt::format("{}", ++place), layout_text(each), format_seconds(each.service.ttft),
                format_seconds(each.service.tpot), tokens_text(each.service.tokens_per_s),
                tokens_text(each.service.per_gpu), tokens_text(each.service.per_user),
-               format_count(each.users), to_string(each.bound)});
+               tokens_text(each.users), to_string(each.bound)});
   }
   return table.text();
 }
@@ -186,13 +186,36 @@ std::string fit_command(const PlanQuestion& question, const PlannedLayout& plann
   return text;
 }
 
+std::string balance_text(const PlannedLayout& best, int columns) {
+  const Balance& balance = best.balance;
+  std::string text =
+      fmt::format("balance: multiplying takes as long as reading weights at {} tokens",
+                  tokens_text(balance.dense));
+  if (balance.experts > 0.0) {
+    text += fmt::format(" of a dp rank for dense matrices, {} for experts",
+                        tokens_text(balance.experts));
+  }
+  text += fmt::format("; a decode step has {}: {}", tokens_text(best.decode.load.decodes),
+                      balance.bound == Bound::memory
+                          ? "the memory side, where further sequences cost little"
+                          : "the compute side, where each further sequence costs its share");
+  return folded(text, columns, 2);
+}
+
 // The best layout in full.
 std::string details(const PlanQuestion& question, const PlannedLayout& best, int columns) {
   std::string text =
-      folded(fmt::format("{}: 8 of 10 measured runs lie within {} and {}; users end by {}",
-                         layout_text(best), band_text("TTFT", best.service.ttft, best.ttft_band),
-                         band_text("TPOT", best.service.tpot, best.tpot_band), best.users_end),
+      folded(fmt::format("{}: 8 of 10 measured runs lie within {} and {}", layout_text(best),
+                         band_text("TTFT", best.service.ttft, best.ttft_band),
+                         band_text("TPOT", best.service.tpot, best.tpot_band)),
              columns, 2);
+  text += folded(
+      fmt::format("users: {} tokens/s ÷ {} tokens/s per user = {} answered at once; at most {} "
+                  "requests in flight, which {} ends",
+                  tokens_text(best.service.tokens_per_s), tokens_text(best.service.per_user),
+                  tokens_text(best.users), format_count(best.users_most), best.users_end),
+      columns, 2);
+  text += balance_text(best, columns);
   if (best.pools) text += pools_text(*best.pools, columns);
   text += folded(fmt::format("a {} has {} node{} with {} rank{} on each; up to {} tokens a step; "
                              "cache {} for {} tokens of each dp rank",

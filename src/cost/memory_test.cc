@@ -42,6 +42,28 @@ TEST(Memory, CountsCompressedKeysByTheTokensTheyStandFor) {
   EXPECT_LE(6 * bytes, 61 * 2048);
 }
 
+// 61 layers over 4 stages: one has a layer more, and holds that layer's weights and cache more.
+TEST(Memory, CountsEachOfUnevenStagesAsItIs) {
+  ModelSpec spec = spec_of("configs/released/meta-llama--Meta-Llama-3.1-70B.json");
+  spec.layers.resize(61, spec.layers[0]);
+  const MemoryModel model(spec);
+  const Layout layout{.pp = 4};
+  int64_t layers = 0;
+  int64_t weights = 0;
+  for (int rank = 0; rank < 4; ++rank) {
+    layers += share_of(spec, layout, rank).layers.size();
+    weights += model.of(layout, rank, {}).weights;
+  }
+  EXPECT_EQ(layers, 61);
+  EXPECT_EQ(weights, model.of({}, 0, {}).weights);
+  RunShape shape;
+  shape.pages = 100;
+  const RankMemory first = model.of(layout, 0, shape);
+  const RankMemory second = model.of(layout, 1, shape);
+  EXPECT_EQ(first.kv * 15, second.kv * 16);
+  EXPECT_EQ(first.weights - 2 * spec.vocab * spec.hidden, second.weights / 15 * 16);
+}
+
 TEST(Memory, TheFastCountIsTheLoadersListToTheByte) {
   const char* const models[] = {"models/llama",
                                 "models/llama-untied",

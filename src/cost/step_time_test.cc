@@ -44,19 +44,45 @@ TEST(StepWork, HoldsALatentVectorOnEveryRank) {
   }
 }
 
-TEST(StepWork, DoesNotDependOnTheStageThatIsCounted) {
+// 61 layers over 8 stages are 8 of the first five and 7 of the others: the first has 3 dense
+// layers, and the last the head.
+TEST(StepWork, IsThatOfTheStageThatAllOthersWaitFor) {
   const ModelSpec spec = released("deepseek-ai--DeepSeek-V3");
   const WorkModel model(spec);
   const StepWork whole = model.of({8, 1, 1, 8}, Numbers{});
   const StepWork stage = model.of({8, 8, 1, 8}, Numbers{});
   ASSERT_EQ(whole.kinds.size(), 2);
-  ASSERT_EQ(stage.kinds.size(), 2);  // the first stage: 3 dense layers and 5 with experts
-  EXPECT_EQ(stage.kinds[0].layers, 3);
-  EXPECT_EQ(stage.kinds[1].layers, 5);
-  for (const size_t kind : {0, 1}) {
-    EXPECT_EQ(stage.kinds[kind].attention.bytes, whole.kinds[kind].attention.bytes);
-    EXPECT_EQ(stage.kinds[kind].expert.bytes, whole.kinds[kind].expert.bytes);
-  }
+  ASSERT_EQ(stage.kinds.size(), 1);
+  EXPECT_EQ(stage.stage, 1);
+  EXPECT_EQ(stage.kinds[0].layers, 8);
+  EXPECT_EQ(stage.head.bytes, 0.0);
+  EXPECT_EQ(stage.kinds[0].attention.bytes, whole.kinds[1].attention.bytes);
+  EXPECT_EQ(stage.kinds[0].expert.bytes, whole.kinds[1].expert.bytes);
+}
+
+// 61 layers over 4 stages are 16, 15, 15 and 15. The last has a head of 2.1 GB, more than a layer's
+// 1.7 GB; with a vocabulary of 32,000 the head is 0.5 GB, and the first stage is slowest.
+TEST(StepWork, CountsUnevenStagesByTheSlowest) {
+  ModelSpec spec = released("meta-llama--Meta-Llama-3.1-70B");
+  spec.layers.resize(61, spec.layers[0]);
+  const StepWork large_head = WorkModel(spec).of({1, 4, 1, 1}, Numbers{});
+  EXPECT_EQ(large_head.stage, 3);
+  EXPECT_EQ(large_head.kinds[0].layers, 15);
+  EXPECT_GT(large_head.head.bytes, 0.0);
+  spec.vocab = 32000;
+  const StepWork uneven = WorkModel(spec).of({1, 4, 1, 1}, Numbers{});
+  EXPECT_EQ(uneven.stage, 0);
+  EXPECT_EQ(uneven.kinds[0].layers, 16);
+  EXPECT_EQ(uneven.head.bytes, 0.0);
+  spec.layers.resize(60);
+  const StepWork even = WorkModel(spec).of({1, 4, 1, 1}, Numbers{});
+  EXPECT_EQ(even.stage, 3);
+  StepLoad load;
+  load.decodes = 64;
+  load.decode_keys = 64 * 1000;
+  const Hardware hardware{find_gpu("h200").speed.value(), 8, 50e9};
+  EXPECT_GT(step_time(uneven, hardware, TimeConstants{}, load).total(),
+            step_time(even, hardware, TimeConstants{}, load).total());
 }
 
 // One sequence: every weight is read once, and little else takes time.

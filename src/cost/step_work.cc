@@ -17,6 +17,11 @@ void add(MatrixWork& work, double elements, const MatrixFormat& format, bool ret
   work.unit = format.unit;
 }
 
+// Of the weights that a full step reads, by which stages are compared.
+double read_by(const LayerWork& kind) {
+  return kind.attention.bytes + kind.dense.bytes + kind.expert.bytes * kind.experts_held;
+}
+
 // Launches of a decode step's layer, relative to grouped-query attention with a dense part.
 double kernels_of(const AttentionSpec& attention) {
   if (const auto* mla = std::get_if<MlaSpec>(&attention)) return mla->indexer ? 2.2 : 1.8;
@@ -92,23 +97,20 @@ StepWork WorkModel::of(const Layout& layout, const Numbers& numbers) const {
   step.hidden = static_cast<double>(spec_.hidden);
   step.layout = layout;
   step.layers = static_cast<int>(spec_.layers.size());
-  const RankShare share = share_of(spec_, layout, 0);
-  RankShare everywhere = share;  // a slice does not depend on the stage
-  everywhere.layers = {0, static_cast<int64_t>(spec_.layers.size())};
+  RankShare everywhere = share_of(spec_, layout, 0);  // a slice does not depend on the stage
+  everywhere.layers = {0, step.layers};
+  everywhere.last_stage = true;
 
-  std::vector<size_t> kinds;
-  for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
-    const size_t first = kind_of_[static_cast<size_t>(i)];
+  std::vector<size_t> kinds;     // the first layer of each
+  std::vector<size_t> kind_at;   // [layers] the place of its kind in `kinds`
+  std::vector<LayerWork> works;  // [kinds]
+  for (const size_t first : kind_of_) {
     const auto same = std::find(kinds.begin(), kinds.end(), first);
-    if (same != kinds.end()) {
-      ++step.kinds[static_cast<size_t>(same - kinds.begin())].layers;
-      continue;
-    }
+    kind_at.push_back(static_cast<size_t>(same - kinds.begin()));
+    if (same != kinds.end()) continue;
     kinds.push_back(first);
-    step.kinds.emplace_back();
-    LayerWork& work = step.kinds.back();
+    LayerWork& work = works.emplace_back();
     const LayerSpec& layer = spec_.layers[first];
-    work.layers = 1;
     count_attention(layer.attention, layout, numbers, work);
     if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
       work.experts = static_cast<double>(moe->experts);
@@ -116,22 +118,45 @@ StepWork WorkModel::of(const Layout& layout, const Numbers& numbers) const {
       work.top_k = static_cast<double>(moe->top_k);
     }
   }
+  MatrixWork head;
   for (const Weight& weight : weights_) {
     const std::optional<WeightSlice> slice = slice_of(weight, spec_, layout, everywhere);
     if (!slice) continue;
     const auto elements = static_cast<double>(slice->elements());
     if (weight.part == Part::lm_head || (weight.part == Part::embedding && spec_.tied_embeddings)) {
-      add(step.head, elements, MatrixFormat{}, false);
+      add(head, elements, MatrixFormat{}, false);
     }
     const auto kind = std::find(kinds.begin(), kinds.end(), static_cast<size_t>(weight.layer));
     if (weight.layer < 0 || kind == kinds.end()) continue;
-    LayerWork& work = step.kinds[static_cast<size_t>(kind - kinds.begin())];
+    LayerWork& work = works[static_cast<size_t>(kind - kinds.begin())];
     if (weight.expert == 0) {
       add(work.expert, elements, numbers.experts, true);
     } else if (is_of_feed_forward(weight.part)) {
       add(work.dense, elements, numbers.dense, is_retyped(weight));
     } else {
       add(work.attention, elements, numbers.attention, is_retyped(weight));
+    }
+  }
+
+  double most = -1.0;
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    const RankShare share = share_of(spec_, layout, rank_of(layout, stage, 0, 0));
+    std::vector<int> counts(kinds.size());
+    double bytes = share.last_stage ? head.bytes : 0.0;
+    for (int64_t i = share.layers.begin; i < share.layers.end; ++i) {
+      const size_t kind = kind_at[static_cast<size_t>(i)];
+      ++counts[kind];
+      bytes += read_by(works[kind]);
+    }
+    if (bytes <= most) continue;
+    most = bytes;
+    step.stage = stage;
+    step.head = share.last_stage ? head : MatrixWork{};
+    step.kinds.clear();
+    for (size_t kind = 0; kind < kinds.size(); ++kind) {
+      if (counts[kind] == 0) continue;
+      step.kinds.push_back(works[kind]);
+      step.kinds.back().layers = counts[kind];
     }
   }
   return step;

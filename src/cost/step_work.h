@@ -1,6 +1,8 @@
 // What one step asks of one GPU of a group, counted from the inventory and not yet timed: bytes of
 // weights, operations per token, cached bytes per token, layer kind by layer kind. The rank counted
-// is the first of its stage; the largest share of heads, columns and experts is its.
+// is the first of its stage; the largest share of heads, columns and experts is its. Of the stages
+// it is the one that reads most, which all others wait for: layers may not divide evenly, dense
+// ones weigh less than those with experts, and the last stage has the head.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +60,8 @@ struct LayerWork {
 
 struct StepWork {
   std::vector<LayerWork> kinds;
-  MatrixWork head;
+  MatrixWork head;  // zero where the stage counted is not the last
+  int stage = 0;    // which is counted
   double hidden = 0.0;
   Layout layout;
   int layers = 0;  // of the whole model

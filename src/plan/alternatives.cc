@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "cost/retype.h"
+#include "cost/users.h"
 #include "model/presets.h"
 #include "plan/adapters.h"
 #include "plan/describe.h"
@@ -54,7 +55,7 @@ class Ways {
     ways_.push_back({std::move(title), false, std::move(why), {}, {}, 0, 0, false});
   }
 
-  // "1 × (tp 8 …): 5,300 tokens/s (1.21 ×), TTFT …, TPOT …, 512 users"
+  // "1 × (tp 8 …): 5,300 tokens/s (1.21 ×), TTFT …, TPOT …, at most 512 in flight"
   void tell(std::string title, const std::string& what, const PlanModel& model,
             const PlanQuestion& question) {
     const Outcome outcome = outcome_of(model, question);
@@ -70,13 +71,15 @@ class Ways {
                     service,
                     deployment.layout,
                     deployment.gpus(),
+                    concurrent_users(service.tokens_per_s, service.per_user),
                     most_users(model, question, deployment).count,
                     outcome.miss.empty()};
-    way.text = fmt::format(
-        "{}: {} × ({}), {} tokens/s{}, TTFT {}, TPOT {}, {} users{}", what, deployment.replicas,
-        in_short(deployment.layout), format_count(std::llround(service.tokens_per_s)),
-        against_best(service), format_seconds(service.ttft), format_seconds(service.tpot),
-        format_count(way.users), outcome.miss.empty() ? "" : "; still " + outcome.miss);
+    way.text = fmt::format("{}: {} × ({}), {} tokens/s{}, TTFT {}, TPOT {}, at most {} in flight{}",
+                           what, deployment.replicas, in_short(deployment.layout),
+                           format_count(std::llround(service.tokens_per_s)), against_best(service),
+                           format_seconds(service.ttft), format_seconds(service.tpot),
+                           format_count(way.users_most),
+                           outcome.miss.empty() ? "" : "; still " + outcome.miss);
     ways_.push_back(std::move(way));
   }
 

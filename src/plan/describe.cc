@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cost/users.h"
+
 namespace dure {
 namespace {
 
@@ -83,10 +85,13 @@ PlannedLayout describe(const PlanModel& model, const PlanQuestion& question, con
   planned.ttft_band = model.engine.ttft;
   planned.tpot_band = model.engine.tpot;
   const Users users = most_users(model, question, deployment);
-  planned.users = users.count;
+  planned.users = concurrent_users(ranked.service.tokens_per_s, ranked.service.per_user);
+  planned.users_most = users.count;
   planned.users_end = users.end;
   planned.decode = typical_decode(deployment, model.engine, load);
   planned.prefill = typical_prefill(deployment, model.engine, load);
+  planned.balance =
+      balance_of(deployment.work, deployment.hardware.gpu, planned.decode.load.decodes);
   planned.bound = planned.decode.time.bound();
   planned.miss = miss_of(question, ranked.service);
   planned.meets_limits = planned.miss.empty();

@@ -237,7 +237,7 @@ PlannedLayout describe_pools(const PlanModel& model, const PlanQuestion& questio
   planned.gpus_idle = question.gpus - plan.gpus();
   planned.prefill = typical_prefill(plan.prefill, model.engine, load);
   const Users users = most_users_of(model, question, plan);
-  planned.users = users.count;
+  planned.users_most = users.count;
   planned.users_end = users.end;
   return planned;
 }

@@ -207,6 +207,7 @@ PlanAnswer plan(const ModelSpec& spec, const PlanQuestion& question, const PlanP
   for (std::string& note : notes_of(spec, question, answer)) {
     answer.notes.push_back(std::move(note));
   }
+  answer.remarks = release_remarks(spec, question.weights);
   answer.assumptions = assumptions_of(model, question);
   return answer;
 }

@@ -11,6 +11,7 @@
 
 #include "cluster/gpu.h"
 #include "cluster/layout.h"
+#include "cost/balance.h"
 #include "cost/engine_profile.h"
 #include "cost/memory.h"
 #include "cost/step_time.h"
@@ -125,11 +126,13 @@ struct PlannedLayout {
   Service service;
   ErrorBand ttft_band;
   ErrorBand tpot_band;
-  int64_t users = 0;  // requests in flight, all replicas, that the cache holds and the limits allow
-  std::string users_end;        // what ends them: "cache", "TPOT", "TTFT"
+  double users = 0.0;           // answered at the same moment: tokens/s ÷ tokens/s per user
+  int64_t users_most = 0;       // requests in flight, all replicas, that cache and limits allow
+  std::string users_end;        // what ends these: "cache", "TPOT", "TTFT"
   Bound bound = Bound::memory;  // of the decode step
   TypicalStep decode;
   TypicalStep prefill;
+  Balance balance;  // of the decode step: tokens of a dp rank
   bool meets_limits = true;
   std::string miss;  // "TPOT 48.0 ms above the limit of 30 ms", where it does not
 };
@@ -182,7 +185,8 @@ struct Alternative {
   std::optional<Service> service;  // of the best layout then
   std::optional<Layout> layout;
   int gpus = 0;
-  int64_t users = 0;
+  double users = 0.0;  // as of a planned layout
+  int64_t users_most = 0;
   bool meets_limits = false;
 };
 
@@ -195,6 +199,7 @@ struct PlanAnswer {
   std::vector<RejectedLayout> rejected;
   RuleOfThumb rule_of_thumb;
   std::vector<Alternative> alternatives;
+  std::vector<std::string> remarks;      // on the checkpoint's formats; among the notes, too
   std::vector<std::string> notes;        // idle GPUs, unequal nodes
   std::vector<std::string> assumptions;  // one line each
   int64_t layouts = 0;                   // looked at

@@ -76,7 +76,7 @@ TEST(Plan, OfASmallModelOnOneGpuIsOneRank) {
   EXPECT_EQ(answer.ranked[0].ranks.size(), 1);
   EXPECT_TRUE(answer.rejected.empty());
   EXPECT_EQ(answer.rule_of_thumb.why, "it is the best one here");
-  EXPECT_GT(answer.ranked[0].users, 8);
+  EXPECT_GT(answer.ranked[0].users_most, 8);
 }
 
 // 405B in bf16 are 812 GB: two nodes of 8 × 80 GB, and slow NICs between them.
@@ -200,9 +200,9 @@ TEST(Plan, HoldsAsManyUsersAsTheLimitsAllow) {
   ask.question.tpot_limit = 0.015;
   const PlannedLayout best = answered(ask).ranked.front();
   EXPECT_EQ(best.users_end, "TPOT");
-  ask.question.concurrency = best.users;
+  ask.question.concurrency = best.users_most;
   EXPECT_LE(answered(ask).ranked.front().service.tpot, 0.015);
-  ask.question.concurrency = best.users + 1;
+  ask.question.concurrency = best.users_most + 1;
   const PlanAnswer more = answered(ask);
   EXPECT_TRUE(!more.met || more.ranked.front().service.ttft > best.service.ttft);
 }

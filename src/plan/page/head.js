@@ -27,7 +27,11 @@ function servedTiles(best, q) {
     tile('Time to first token (TTFT)', seconds(best.ttft_s), '', measured(best.ttft_band_s)),
     tile('Output of all GPUs', digits(best.tokens_per_s), 'tokens/s',
       digits(best.per_gpu) + ' a GPU, ' + digits(best.per_user) + ' a user'),
-    tile('Users at once, at most', whole(best.users), '', 'ended by ' + best.users_end),
+    tile('Users answered at once', digits(best.users), '', digits(best.tokens_per_s) + ' ÷ ' + digits(best.per_user) +
+      ' tokens/s; at most ' + whole(best.users_most) + ' in flight, ended by ' + best.users_end),
+    tile('Tokens of a decode step', digits(best.balance.decode_tokens), '', 'balance of memory and compute at ' +
+      digits(best.balance.dense_tokens) + (best.balance.moe_tokens > 0 ? ', of experts at ' + digits(best.balance.moe_tokens) : '') +
+      ': the ' + best.balance.side + ' side'),
     tile('GPUs in use', whole(best.gpus_used), 'of ' + whole(q.gpus), best.gpus_idle > 0 ? whole(best.gpus_idle) + ' idle' : 'none idle'),
   ];
 }

@@ -36,6 +36,13 @@ std::string engine_words(const PlanQuestion& question) {
   return engine_profile(question.engine, question.engine_version, question.gpu.usable_bytes).label;
 }
 
+Json balance_json(const PlannedLayout& planned) {
+  return {{"dense_tokens", short_number(planned.balance.dense)},
+          {"moe_tokens", short_number(planned.balance.experts)},
+          {"decode_tokens", short_number(planned.decode.load.decodes)},
+          {"side", to_string(planned.balance.bound)}};
+}
+
 Json question_json(const ModelSpec& spec, const PlanQuestion& question, const PlanAnswer& answer) {
   const int node = question.gpus_per_node;
   return {{"model", question.model},
@@ -157,7 +164,9 @@ class Page {
                  {"per_user", short_number(service.per_user)},
                  {"requests_per_s", short_number(service.requests_per_s)},
                  {"request_s", short_number(service.request_seconds)},
-                 {"users", planned.users},
+                 {"users", short_number(planned.users)},
+                 {"users_most", planned.users_most},
+                 {"balance", balance_json(planned)},
                  {"users_end", planned.users_end},
                  {"bound", to_string(planned.bound)},
                  {"meets_limits", planned.meets_limits},

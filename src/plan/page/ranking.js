@@ -18,13 +18,13 @@ function drawRanking(plan) {
   const cell = (text) => el('td', { class: 'number' }, text);
   const timed = (value, band, scale, limit) => el('td', {}, seconds(value), ' ', whisker(value, band, scale, limit),
     el('span', { class: 'band' }, bandText(band)));
-  const columns = ['Replicas × layout', 'TTFT, with its band', 'TPOT, with its band', 'tokens/s', 'per GPU', 'per user', 'users at most', 'decode is bound by'];
+  const columns = ['Replicas × layout', 'TTFT, with its band', 'TPOT, with its band', 'tokens/s', 'per GPU', 'per user', 'users', 'in flight at most', 'decode is bound by'];
   const rows = served.map((layout, i) => el('tr', { class: i === 0 ? 'is-best' : null },
     el('td', { class: 'name' }, el('span', { class: i === 0 ? 'best' : null }, layout.name),
       el('span', { class: 'band' }, i === 0 ? (plan.met ? 'the plan' : 'closest') : layout.role === 'runner-up' ? 'runner-up ' + i : layout.role,
         layout.meets_limits ? '' : ': misses the limits')),
     timed(layout.ttft_s, layout.ttft_band_s, ttft, q.ttft_limit_s), timed(layout.tpot_s, layout.tpot_band_s, tpot, q.tpot_limit_s),
-    cell(digits(layout.tokens_per_s)), cell(digits(layout.per_gpu)), cell(digits(layout.per_user)), cell(whole(layout.users)),
+    cell(digits(layout.tokens_per_s)), cell(digits(layout.per_gpu)), cell(digits(layout.per_user)), cell(digits(layout.users)), cell(whole(layout.users_most)),
     el('td', {}, layout.bound)));
   const part = el('section', {}, el('h2', {}, 'Layouts that were ranked'),
     el('p', { class: 'lead' }, 'Lines are the bands in which 8 of 10 measured runs lie' +
