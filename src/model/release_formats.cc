@@ -144,10 +144,12 @@ class Reader {
 
   Scheme scheme_of(ConfigReader& weights, const std::string& group_format) {
     Scheme scheme;
-    scheme.bits = weights.integer_or("num_bits", 8, any_bits);
-    scheme.floating = weights.text_or("type", "int") == "float";
-    scheme.group = std::max<int64_t>(weights.integer_or("group_size", 0, any_group), 0);
-    scheme.zero_points = !scheme.floating && !weights.boolean_or("symmetric", true);
+    scheme.bits = weights.optional_integer("num_bits", any_bits).value_or(8);
+    scheme.floating = weights.optional_text("type") == "float";
+    scheme.group =
+        std::max<int64_t>(weights.optional_integer("group_size", any_group).value_or(0), 0);
+    scheme.zero_points =
+        !scheme.floating && weights.has("symmetric") && !weights.boolean_or("symmetric", true);
     const std::string scales = weights.optional_text("scale_dtype");
     const bool small = scales.find("int8") != std::string::npos ||
                        scales.find("float8") != std::string::npos ||
@@ -189,8 +191,8 @@ class Reader {
     read_groups(true);
     if (block_.object("sparsity_config")) {
       auto sparsity = block_.object("sparsity_config");
-      const std::string format = sparsity->text_or("format", "dense");
-      if (format != "dense") {
+      const std::string format = sparsity->optional_text("format");
+      if (!format.empty() && format != "dense") {
         remark(
             fmt::format("the checkpoint's sparsity ({:.40}) is not counted: every weight is "
                         "counted as stored",
@@ -205,7 +207,7 @@ class Reader {
     // As few rules as there are kinds: one for each algorithm and group size.
     std::vector<std::pair<WeightFormat, NameList>> kinds;
     for (auto& [name, layer] : block_.members("quantized_layers", most_groups)) {
-      const std::string algorithm = layer.text_or("quant_algo", "");
+      const std::string algorithm = layer.optional_text("quant_algo");
       auto scheme = algorithm_named(lower(algorithm));
       if (!scheme) {
         remark_unknown(fmt::format("{:.40} of {:.80}", algorithm, name), "unquantized");
@@ -270,8 +272,9 @@ class Reader {
       store(std::move(names), std::nullopt);
       return;
     }
-    scheme.bits = own.integer_or(key, scheme.bits, any_bits);
-    scheme.group = std::max<int64_t>(own.integer_or("group_size", scheme.group, any_group), 0);
+    scheme.bits = own.optional_integer(key, any_bits).value_or(scheme.bits);
+    scheme.group =
+        std::max<int64_t>(own.optional_integer("group_size", any_group).value_or(scheme.group), 0);
     store(std::move(names), format_of(scheme));
   }
 
@@ -303,13 +306,14 @@ class Reader {
     leave({"exclude"});
     auto global = block_.object("global_quant_config");
     auto weight = global ? global->object("weight") : std::nullopt;
-    const std::string type = weight ? weight->text_or("dtype", "") : "";
+    const std::string type = weight ? weight->optional_text("dtype") : "";
     if (type.starts_with("fp8")) return store(fp8);
     if (type.starts_with("fp4") || type == "mxfp4") return store(mxfp4);
     if (type == "int8") return store(int8);
     if (type == "int4" || type == "uint4") {
       Scheme scheme{false, 4, 0};
-      scheme.group = std::max<int64_t>(weight->integer_or("group_size", 0, any_group), 0);
+      scheme.group =
+          std::max<int64_t>(weight->optional_integer("group_size", any_group).value_or(0), 0);
       scheme.zero_points = type == "uint4";
       return store(scheme);
     }
@@ -357,7 +361,7 @@ class Reader {
   }
 
   static void set_group(Scheme& scheme, ConfigReader& from) {
-    const int64_t group = from.integer_or("group_size", 0, any_group);
+    const int64_t group = from.optional_integer("group_size", any_group).value_or(0);
     if (group > 0 && scheme.group > 0) scheme.group = group;
   }
 

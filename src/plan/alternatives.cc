@@ -99,9 +99,10 @@ class Ways {
     for (const char* name : {"fp8", four_bits}) {
       const WeightFormat format = find_weight_format(name);
       const std::string title = fmt::format("weights as {}", name);
-      if (format.bits_per_weight >= bits_of_weights()) {
+      // Scales alone make no other format.
+      if (format.bits_per_weight >= std::floor(bits_of_weights())) {
         does_not_apply(title,
-                       fmt::format("they are stored in {:.4g} bits already", bits_of_weights()));
+                       fmt::format("they are stored in {:.3g} bits already", bits_of_weights()));
         continue;
       }
       PlanQuestion other = question_;
