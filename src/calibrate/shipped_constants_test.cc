@@ -2,6 +2,7 @@
 // on. Runs that it has not seen are planner_accuracy's, which refits for minutes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "calibrate/accuracy.h"
@@ -41,6 +42,25 @@ TEST(ShippedConstants, AreAsCloseToMeasuredRunsAsPromised) {
   EXPECT_LE(errors_of(tpot).median, 0.08);
   EXPECT_LE(errors_of(ttft).mean, 0.25);
   EXPECT_LE(errors_of(ttft).median, 0.18);
+}
+
+// What a plan is told to lie outside of is what the rows span, no more and no less.
+TEST(ShippedConstants, NameTheRangeOfTheRunsThatShip) {
+  const MeasuredRange range = serving_profile(Engine::vllm).measured;
+  MeasuredRange rows;
+  rows.input = rows.output = rows.in_flight = 0;
+  for (const ServingRow& row : shipped_rows()) {
+    rows.input = std::max(rows.input, row.input);
+    rows.output = std::max(rows.output, row.output);
+    if (!row.decode) rows.in_flight = std::max(rows.in_flight, row.concurrency);
+    EXPECT_LE(row.layout.pp, range.stages) << row.id;
+    EXPECT_LE(row.layout.world(), 8) << row.id;
+    const std::string gpu = row.system.substr(0, row.system.find('_'));
+    EXPECT_NE(std::find(range.gpus.begin(), range.gpus.end(), gpu), range.gpus.end()) << gpu;
+  }
+  EXPECT_EQ(rows.input, range.input);
+  EXPECT_EQ(rows.output, range.output);
+  EXPECT_EQ(rows.in_flight, range.in_flight);
 }
 
 TEST(ServingCheck, PredictsEveryRowAndSaysSo) {

@@ -71,6 +71,7 @@ Json planned_json(const PlannedLayout& planned) {
   put_service(json, planned.service);
   json["ttft_band_s"] = band_json(planned.ttft_band, planned.service.ttft);
   json["tpot_band_s"] = band_json(planned.tpot_band, planned.service.tpot);
+  json["unmeasured"] = planned.unmeasured;
   json["users"] = planned.users;
   json["users_most"] = planned.users_most;
   json["users_end_by"] = planned.users_end;

@@ -2,6 +2,7 @@
 #include "cli/plan_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr auto right = Table::Align::right;
 constexpr size_t front_rows = 8;
+constexpr int64_t no_bound = 1024;  // sequences at once: what engines take anyway
 
 // Words of a sentence over lines; those after the first are indented.
 std::string folded(const std::string& text, int columns, int indent) {
@@ -56,20 +58,20 @@ std::string layout_text(const PlannedLayout& planned) {
   return fmt::format("{} × ({})", planned.replicas, in_short(planned.layout));
 }
 
-std::string heading(const PlanQuestion& question, const PlanAnswer& answer) {
+std::string heading(const PlanQuestion& question, const PlanAnswer& answer, int columns) {
   const int nodes = (question.gpus + question.gpus_per_node - 1) / question.gpus_per_node;
-  std::string text =
-      fmt::format("{}: weights {} ({}) on {} × {} in {} node{}\n", question.model,
+  const std::string model =
+      fmt::format("{}: weights {} ({}) on {} × {} in {} node{}", question.model,
                   format_decimal_bytes(answer.weight_bytes), format_bytes(answer.weight_bytes),
                   question.gpus, question.gpu.name, nodes, nodes == 1 ? "" : "s");
-  text += question.concurrency > 0
-              ? fmt::format("{} requests in flight", format_count(question.concurrency))
-              : fmt::format("{} requests/s", question.rate);
+  std::string text = question.concurrency > 0
+                         ? fmt::format("{} requests in flight", format_count(question.concurrency))
+                         : fmt::format("{} requests/s", question.rate);
   text += fmt::format(" of {} tokens in, {} out; objective {}", format_count(question.input),
                       format_count(question.output), to_string(question.objective));
   if (question.ttft_limit > 0.0) text += "; TTFT ≤ " + format_seconds(question.ttft_limit);
   if (question.tpot_limit > 0.0) text += "; TPOT ≤ " + format_seconds(question.tpot_limit);
-  return text + "\n\n";
+  return folded(model, columns, 2) + folded(text, columns, 2) + '\n';
 }
 
 std::string ranked_table(const std::vector<PlannedLayout>& ranked) {
@@ -105,7 +107,7 @@ std::string memory_table(const PlannedLayout& planned) {
                {"weights", right},
                {"kv", right},
                {"activation", right},
-               {"communication", right},
+               {"exchange", right},
                {"overhead", right},
                {"graphs", right},
                {"free", right}});
@@ -209,6 +211,12 @@ std::string details(const PlanQuestion& question, const PlannedLayout& best, int
                          band_text("TTFT", best.service.ttft, best.ttft_band),
                          band_text("TPOT", best.service.tpot, best.tpot_band)),
              columns, 2);
+  if (!best.unmeasured.empty()) {
+    text +=
+        folded(fmt::format("outside what these bands were measured on, and may be further off: {}",
+                           fmt::join(best.unmeasured, "; ")),
+               columns, 2);
+  }
   text += folded(
       fmt::format("users: {} tokens/s ÷ {} tokens/s per user = {} answered at once; at most {} "
                   "requests in flight, which {} ends",
@@ -224,6 +232,11 @@ std::string details(const PlanQuestion& question, const PlannedLayout& best, int
                              best.ranks_per_node == 1 ? "" : "s", format_count(best.chunk),
                              best.kv.name, format_count(best.kv_tokens)),
                  columns, 2);
+  if (best.batch < no_bound) {
+    text += folded(fmt::format("at most {} sequences of each dp rank at once: others wait",
+                               format_count(best.batch)),
+                   columns, 2);
+  }
   text += step_text(
       fmt::format("a decode step of {:.0f} sequences with {} tokens each takes",
                   best.decode.load.decodes, format_count(question.input + question.output / 2))
@@ -318,7 +331,7 @@ std::string alternatives_text(const PlanAnswer& answer, int columns) {
 }  // namespace
 
 std::string plan_text(const PlanQuestion& question, const PlanAnswer& answer, int columns) {
-  std::string text = heading(question, answer);
+  std::string text = heading(question, answer, columns);
   if (!answer.ranked.empty()) {
     text += ranked_table(answer.ranked) + '\n' + details(question, answer.ranked.front(), columns);
   } else {

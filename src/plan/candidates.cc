@@ -116,8 +116,14 @@ Placement place(const Layout& layout, int gpus, int gpus_per_node) {
   } else {
     placement.nodes_each = (world + gpus_per_node - 1) / gpus_per_node;
     placement.ranks_per_node = world / placement.nodes_each;
-    placement.replicas = world % placement.nodes_each == 0 ? whole / placement.nodes_each : 0;
-    if (world % placement.nodes_each != 0) {
+    const int here = placement.ranks_per_node;
+    const bool equal = world % placement.nodes_each == 0;
+    const bool straddles = here % layout.tp != 0 && layout.tp % here != 0;
+    placement.replicas = equal && !straddles ? whole / placement.nodes_each : 0;
+    if (equal && straddles) {
+      placement.why = fmt::format("groups of tp {} would lie across nodes of {} ranks", layout.tp,
+                                  placement.ranks_per_node);
+    } else if (!equal) {
       placement.why = fmt::format("{} ranks do not divide over {} nodes of up to {} GPUs", world,
                                   placement.nodes_each, gpus_per_node);
     } else if (placement.replicas == 0) {

@@ -21,7 +21,8 @@ bool has_experts(const ModelSpec& spec);
 std::vector<Layout> candidate_layouts(const ModelSpec& spec, int gpus, bool every_size);
 
 // How replicas of one layout lie on nodes. A replica never has unequal shares of nodes: it lies
-// within one node, or on whole nodes with equally many ranks on each.
+// within one node, or on whole nodes with equally many ranks on each, and a tp group lies within
+// one node or on whole ones.
 struct Placement {
   int replicas = 0;
   int nodes_each = 1;

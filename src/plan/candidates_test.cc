@@ -71,6 +71,10 @@ TEST(Placement, IsRefusedOnUnequalShares) {
   const Placement prime = place({1, 11, 1, 1}, 16, 8);
   EXPECT_EQ(prime.replicas, 0);
   EXPECT_THAT(prime.why, HasSubstr("11 ranks do not divide over 2 nodes"));
+  const Placement astride = place({4, 1, 3, 1}, 12, 6);  // ranks 4 and 5 here, 6 and 7 there
+  EXPECT_EQ(astride.replicas, 0);
+  EXPECT_EQ(astride.why, "groups of tp 4 would lie across nodes of 6 ranks");
+  EXPECT_EQ(place({12, 1, 1, 1}, 12, 6).replicas, 1);
 }
 
 TEST(Engines, RefuseSplitsThatTheyDoNotHave) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cost/users.h"
+#include "plan/unmeasured.h"
 
 namespace dure {
 namespace {
@@ -84,6 +85,7 @@ PlannedLayout describe(const PlanModel& model, const PlanQuestion& question, con
   planned.service = ranked.service;
   planned.ttft_band = model.engine.ttft;
   planned.tpot_band = model.engine.tpot;
+  planned.unmeasured = unmeasured(model, question, deployment);
   const Users users = most_users(model, question, deployment);
   planned.users = concurrent_users(ranked.service.tokens_per_s, ranked.service.per_user);
   planned.users_most = users.count;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "plan/describe.h"
+#include "plan/unmeasured.h"
 #include "simulate/pools.h"
 
 namespace dure {
@@ -233,6 +234,12 @@ PlannedLayout describe_pools(const PlanModel& model, const PlanQuestion& questio
   pools.transfer_bytes = static_cast<int64_t>(handover.bytes_per_token * load.input);
   pools.transfer = static_cast<double>(pools.transfer_bytes) / handover.bytes_per_s;
   planned.pools = pools;
+  for (std::string& trait : unmeasured(model, question, plan.prefill)) {
+    const auto end = planned.unmeasured.end();
+    if (std::find(planned.unmeasured.begin(), end, trait) == end) {
+      planned.unmeasured.push_back(std::move(trait));
+    }
+  }
   planned.gpus_used = plan.gpus();
   planned.gpus_idle = question.gpus - plan.gpus();
   planned.prefill = typical_prefill(plan.prefill, model.engine, load);

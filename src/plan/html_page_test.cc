@@ -50,6 +50,7 @@ TEST(HtmlPage, HoldsThePlanAsJsonThatParsesBack) {
   EXPECT_NEAR(best["users"].get<double>(), answer.ranked[0].users, 0.1);
   EXPECT_EQ(best["users_most"], answer.ranked[0].users_most);
   EXPECT_EQ(best["balance"]["side"], to_string(answer.ranked[0].balance.bound));
+  EXPECT_EQ(best["unmeasured"], Json::array({"replicas over 2 nodes"}));
   EXPECT_EQ(plan["assumptions"].size(), answer.assumptions.size());
 }
 

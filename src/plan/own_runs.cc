@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "calibrate/accuracy.h"
 #include "plan/search.h"
+#include "plan/unmeasured.h"
 
 namespace dure {
 namespace {
@@ -97,6 +98,26 @@ std::vector<double> measured_over_predicted(const std::vector<double>& misses) {
   return ratios;
 }
 
+// Of one model, GPU, engine and format, which are also the plan's.
+MeasuredRange range_of(const PlanModel& model, const PlanQuestion& question,
+                       const std::vector<OwnRun>& runs) {
+  MeasuredRange range;
+  range.gpus = {question.gpu.name};
+  range.weights = {weights_of(model, question)};
+  range.whole_attention = false;
+  range.input = range.output = range.in_flight = 0;
+  for (const OwnRun& run : runs) {
+    const Deployment deployment = deployment_as_run(model, question, run);
+    const int64_t groups = deployment.groups();
+    range.stages = std::max(range.stages, run.layout.pp);
+    range.nodes = std::max(range.nodes, deployment.placement.nodes_each);
+    range.input = std::max(range.input, run.input);
+    range.output = std::max(range.output, run.output);
+    range.in_flight = std::max(range.in_flight, (run.concurrency + groups - 1) / groups);
+  }
+  return range;
+}
+
 }  // namespace
 
 std::vector<OwnRun> read_own_runs(const std::filesystem::path& file) {
@@ -149,6 +170,7 @@ Calibration calibrate(const PlanModel& model, const PlanQuestion& question,
   if (samples.size() >= enough_for_bands) {
     result.profile.ttft = band_of(measured_over_predicted(left_out.ttft));
     result.profile.tpot = band_of(measured_over_predicted(left_out.tpot));
+    result.profile.measured = range_of(model, question, runs);
   }
   return result;
 }

@@ -86,6 +86,8 @@ TEST(OwnRuns, MakeThePlanSayWhatTheyShowed) {
   const PlanAnswer after = plan(ask.spec, measured);
   EXPECT_GT(after.ranked.front().service.tpot, 1.3 * before.ranked.front().service.tpot);
   EXPECT_THAT(after.assumptions, ::testing::Contains(HasSubstr("fitted to 10 runs of your own")));
+  EXPECT_EQ(calibration.profile.measured.input, 1000);
+  EXPECT_EQ(calibration.profile.measured.in_flight, 96);
   // Ten runs are enough for a band of their own, which is narrow where the runs agree.
   EXPECT_GT(calibration.profile.tpot.low, model.engine.tpot.low);
 }

@@ -15,6 +15,7 @@
 #include "plan/pareto.h"
 #include "plan/reasons.h"
 #include "plan/rule_of_thumb.h"
+#include "plan/unmeasured.h"
 
 namespace dure {
 namespace {
@@ -125,8 +126,9 @@ std::vector<std::string> assumptions_of(const PlanModel& model, const PlanQuesti
           "{:.0f} GB/s of each GPU between nodes; {} GPUs a node",
           gpu.speed->memory / 1e12, gpu.speed->link / 1e9, question.nic / 1e9,
           question.gpus_per_node),
-      fmt::format("error bands: 8 of 10 measured values lie within {} TTFT and {} TPOT",
-                  band(model.engine.ttft), band(model.engine.tpot)),
+      fmt::format("error bands: 8 of 10 measured values lie within {} TTFT and {} TPOT; {}",
+                  band(model.engine.ttft), band(model.engine.tpot),
+                  in_words(model.engine.measured)),
   };
   if (question.measured) assumptions.push_back(question.measured_says);
   return assumptions;

@@ -126,6 +126,8 @@ struct PlannedLayout {
   Service service;
   ErrorBand ttft_band;
   ErrorBand tpot_band;
+  // What no run had that the bands come from ("GPU a100-80", "pp 4"): it may be further off.
+  std::vector<std::string> unmeasured;
   double users = 0.0;           // answered at the same moment: tokens/s ÷ tokens/s per user
   int64_t users_most = 0;       // requests in flight, all replicas, that cache and limits allow
   std::string users_end;        // what ends these: "cache", "TPOT", "TTFT"

@@ -15,8 +15,12 @@ namespace {
 
 using testing::answered;
 using testing::asked;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::MatchesRegex;
 
 const RejectedLayout* rejected(const PlanAnswer& answer, const Layout& layout) {
@@ -181,6 +185,60 @@ TEST(Plan, LetsRequestsWaitWhereTheirNumberWouldBreakTheLimit) {
   ASSERT_TRUE(answer.met) << answer.verdict;
   EXPECT_LE(answer.ranked.front().service.tpot, ask.question.tpot_limit);
   EXPECT_GT(answer.ranked.front().service.ttft, free.ranked.front().service.ttft);
+}
+
+// Tight limits are kept by letting requests wait: looser ones must not end that.
+TEST(Plan, GivesNoFewerTokensUnderALooserLimit) {
+  auto ask = asked("deepseek-v3", "h200", 16, 64);
+  ask.question.input = 20'000;
+  ask.question.output = 100;
+  double tighter = 0.0;
+  for (const double limit : {0.05, 0.08, 0.15, 0.3}) {
+    ask.question.tpot_limit = limit;
+    const PlanAnswer answer = answered(ask);
+    ASSERT_TRUE(answer.met) << limit;
+    EXPECT_GE(answer.ranked[0].service.tokens_per_s, 0.999 * tighter) << limit;
+    tighter = answer.ranked[0].service.tokens_per_s;
+  }
+}
+
+// "slower" for an operation that takes less would be no reason.
+TEST(Plan, NamesWhatALayoutTakesLongerFor) {
+  const auto ask = asked("deepseek-v3", "h200", 16, 256);
+  for (const RejectedLayout& each : answered(ask).rejected) {
+    const size_t at = each.reason.find(" instead of ");
+    if (at == std::string::npos || each.why != RejectedFor::slower) continue;
+    const auto seconds = [&](size_t from) {
+      const std::string text = each.reason.substr(from);
+      const double unit = text.find("µs") < 9 ? 1e-6 : text.find("ms") < 9 ? 1e-3 : 1.0;
+      return std::stod(text) * unit;
+    };
+    const size_t number = each.reason.rfind(' ', each.reason.rfind(' ', at - 1) - 1) + 1;
+    EXPECT_GT(seconds(each.reason.find_first_of("0123456789", number)), seconds(at + 12))
+        << each.reason;
+  }
+}
+
+TEST(Plan, SaysWhichOfItsTraitsNoMeasuredRunHad) {
+  EXPECT_THAT(answered(asked("llama-3.1-70b", "h100", 8, 64)).ranked[0].unmeasured, IsEmpty());
+  auto ask = asked("gpt-oss-120b", "a100-80", 4, 32);
+  ask.question.input = 20'000;
+  const PlanAnswer answer = answered(ask);
+  ASSERT_TRUE(answer.met);
+  EXPECT_THAT(answer.ranked[0].unmeasured,
+              IsSupersetOf({"GPU a100-80", "weights mxfp4",
+                            "layers that keep a state, a window or a choice of keys",
+                            "prompts of 20,000 tokens"}));
+  auto own = asked("llama-3.1-8b", "h100", 1, 4);
+  own.question.engine = Engine::dure;
+  EXPECT_THAT(answered(own).ranked[0].unmeasured, ElementsAre("engine dure"));
+  const PlanAnswer stages = answered(asked("kimi-k2", "h200", 8, 4));
+  ASSERT_TRUE(stages.met);
+  ASSERT_GT(stages.ranked[0].layout.pp, 1);
+  EXPECT_THAT(stages.ranked[0].unmeasured,
+              Contains("pp " + std::to_string(stages.ranked[0].layout.pp)));
+  EXPECT_THAT(answered(asked("deepseek-v3", "h200", 16, 64)).ranked[0].unmeasured,
+              ElementsAre("replicas over 2 nodes"));
 }
 
 TEST(Plan, ForCostUsesNoMoreGpusThanTheLimitNeeds) {

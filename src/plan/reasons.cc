@@ -69,6 +69,33 @@ std::string crossing(const Ranked& ranked, const StepTime& time) {
                      format_seconds(share.seconds), format_seconds(share.total));
 }
 
+// Seconds more than the best, or fewer, and of what: largest first, as far as it is worth telling.
+std::vector<std::pair<double, Operation>> by_difference(const StepTime& of, const StepTime& best) {
+  std::vector<std::pair<double, Operation>> all;
+  for (size_t i = 0; i < operations_of_a_step; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const double seconds = of.of(operation) - best.of(operation);
+    if (std::abs(seconds) >= worth_telling * best.total()) all.emplace_back(seconds, operation);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.first) > std::abs(b.first);
+  });
+  return all;
+}
+
+std::string instead(Operation operation, const StepTime& of, const StepTime& best) {
+  return fmt::format("{} {} instead of {}", in_words(operation), format_seconds(of.of(operation)),
+                     format_seconds(best.of(operation)));
+}
+
+// Empty where nothing does.
+std::string costs_more(const StepTime& of, const StepTime& best, const char* step) {
+  for (const auto& [seconds, operation] : by_difference(of, best)) {
+    if (seconds > 0.0) return fmt::format("{}: {}", step, instead(operation, of, best));
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string in_short(const Layout& layout) {
@@ -97,9 +124,8 @@ RejectedLayout why_not(const PlanModel& model, const PlanQuestion& question, con
                        const Ranked* best) {
   RejectedLayout rejected{ranked.deployment.layout, ranked.deployment.replicas, RejectedFor::slower,
                           ""};
-  const StepTime time =
-      typical_decode(ranked.deployment, model.engine, load_as_served(question, ranked.service))
-          .time;
+  const PlannedLoad load = load_as_served(question, ranked.service);
+  const StepTime time = typical_decode(ranked.deployment, model.engine, load).time;
   const std::string crosses = crossing(ranked, time);
   const std::string at_best = ranked.only_promised ? " at best" : "";
   if (!ranked.meets_limits) {
@@ -117,28 +143,22 @@ RejectedLayout why_not(const PlanModel& model, const PlanQuestion& question, con
   if (!crosses.empty()) rejected.why = RejectedFor::crosses_nodes;
   rejected.reason = crosses.empty() ? gives : crosses + "; " + gives;
   if (!crosses.empty() || best == nullptr) return rejected;
-  const auto told = differences(
-      {{}, time},
-      typical_decode(best->deployment, model.engine, load_as_served(question, best->service)));
-  if (!told.empty()) rejected.reason += "; a decode step: " + told.front();
+  const PlannedLoad of_best = load_as_served(question, best->service);
+  const std::string decode = costs_more(
+      time, typical_decode(best->deployment, model.engine, of_best).time, "a decode step");
+  const std::string cost =
+      !decode.empty()
+          ? decode
+          : costs_more(typical_prefill(ranked.deployment, model.engine, load).time,
+                       typical_prefill(best->deployment, model.engine, of_best).time, "a prompt");
+  if (!cost.empty()) rejected.reason += "; " + cost;
   return rejected;
 }
 
 std::vector<std::string> differences(const TypicalStep& of, const TypicalStep& best) {
-  std::vector<std::pair<double, Operation>> all;
-  for (size_t i = 0; i < operations_of_a_step; ++i) {
-    const auto operation = static_cast<Operation>(i);
-    all.emplace_back(of.time.of(operation) - best.time.of(operation), operation);
-  }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return std::abs(a.first) > std::abs(b.first);
-  });
   std::vector<std::string> lines;
-  for (const auto& [seconds, operation] : all) {
-    if (std::abs(seconds) < worth_telling * best.time.total()) continue;
-    lines.push_back(fmt::format("{} {} instead of {}", in_words(operation),
-                                format_seconds(of.time.of(operation)),
-                                format_seconds(best.time.of(operation))));
+  for (const auto& [seconds, operation] : by_difference(of.time, best.time)) {
+    lines.push_back(instead(operation, of.time, best.time));
   }
   return lines;
 }

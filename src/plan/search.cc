@@ -31,7 +31,7 @@ class Search {
     }
     replay_all();
     refine();
-    if (found_.ranked.empty()) smaller_batches();
+    smaller_batches();
     if (found_.ranked.empty()) replay_the_nearest();
     sort();
     if (question_.engine == Engine::dure) ask_the_scheduler();
@@ -178,12 +178,15 @@ class Search {
     }
   }
 
-  // Where every layout decodes too slowly with all sequences at once, some may wait instead.
+  // Where layouts that would give more decode too slowly with all sequences at once, some may wait
+  // instead. What waits only makes a request longer.
   void smaller_batches() {
     if (question_.tpot_limit <= 0.0 || question_.rate > 0.0) return;
+    if (question_.objective == Objective::latency && !found_.ranked.empty()) return;
     std::vector<Deployment> first;
     for (const Ranked& ranked : found_.missed) {
-      if (first.size() < refined && ranked.service.tpot > question_.tpot_limit) {
+      const bool too_slow = !ranked.only_promised && ranked.service.tpot > question_.tpot_limit;
+      if (first.size() < refined && too_slow && ranked.score > bar()) {
         first.push_back(ranked.deployment);
       }
     }

@@ -33,7 +33,9 @@ int waves_of(const ClosedLoad& load) {
 ScheduleOptions options_of(const EngineModel& engine, const ClosedLoad& load) {
   ScheduleOptions options;
   const auto longest = static_cast<double>(load.input + load.output);
-  const double pages = std::max(engine.cache_tokens, longest) / page_tokens;
+  // Each sequence's last page may be part full. More than the load fills would only take time.
+  const double filled = static_cast<double>(load.concurrency) * (longest + page_tokens);
+  const double pages = std::clamp(engine.cache_tokens, longest, filled) / page_tokens;
   options.page_tokens = page_tokens;
   options.pages = static_cast<int32_t>(std::min(pages, 1e9)) + 1;
   options.max_batch_tokens = static_cast<int32_t>(engine.budget);

@@ -43,6 +43,7 @@ ServingProfile serving_profile(Engine engine) {
       break;
     case Engine::dure:
       profile.constants = hand_set_constants(engine);
+      profile.measured.of_engine = false;
       break;
   }
   return profile;

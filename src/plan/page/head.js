@@ -78,6 +78,10 @@ function drawHead(plan) {
     head.append(el('p', { class: 'answer' }, el('b', { class: 'best' }, first.name), plan.met ? '' : ' comes closest: ' + first.miss + '.'),
       el('p', { class: 'soft' }, splitText(first) + (first.pools ? ' Where they decode: ' : ' ') + wordsOf(first.sizes, plan.question.has_experts)));
     head.append(el('div', { class: 'tiles' }, servedTiles(first, q)));
+    if (first.unmeasured.length) {
+      head.append(el('p', { class: 'soft small', style: 'margin-top:12px' },
+        'Outside what the bands were measured on, and may be further off: ' + first.unmeasured.join('; ') + '.'));
+    }
   } else {
     head.append(el('p', { class: 'answer' }, 'N' + plan.verdict.slice(1) + '.' +
       (first ? ' Nearest is ' + first.name + '.' : '')));

@@ -164,6 +164,7 @@ class Page {
                  {"per_user", short_number(service.per_user)},
                  {"requests_per_s", short_number(service.requests_per_s)},
                  {"request_s", short_number(service.request_seconds)},
+                 {"unmeasured", planned.unmeasured},
                  {"users", short_number(planned.users)},
                  {"users_most", planned.users_most},
                  {"balance", balance_json(planned)},
