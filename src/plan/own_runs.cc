@@ -15,6 +15,10 @@ namespace dure {
 namespace {
 
 constexpr size_t enough_for_bands = 10;
+constexpr size_t most_folds = 10;           // a fit each
+constexpr double least_time = 1e-3;         // milliseconds: sooner than any step
+constexpr double most_time = 86'400'000;    // a day
+constexpr int64_t most_in_flight = 16'384;  // a replay of each, some hundred times
 
 int64_t count(const CsvRow& row, std::string_view column, int64_t most) {
   const int64_t value = row.integer(column);
@@ -31,6 +35,9 @@ int size_or_one(const CsvRow& row, std::string_view column) {
 double milliseconds(const CsvRow& row, std::string_view column) {
   const double value = row.number(column);
   if (!(value > 0.0)) row.refuse(column, "a time must be above 0");
+  if (value < least_time || value > most_time) {
+    row.refuse(column, fmt::format("{} is not from {} to {} ms", value, least_time, most_time));
+  }
   return value / 1e3;
 }
 
@@ -132,7 +139,7 @@ std::vector<OwnRun> read_own_runs(const std::filesystem::path& file) {
     run.replicas = size_or_one(row, "replicas");
     run.input = count(row, "input", 10'000'000);
     run.output = count(row, "output", 10'000'000);
-    run.concurrency = count(row, "concurrency", 1'000'000);
+    run.concurrency = count(row, "concurrency", most_in_flight);
     run.ttft = milliseconds(row, "ttft_ms");
     run.tpot = milliseconds(row, "tpot_ms");
     runs.push_back(run);
@@ -154,18 +161,23 @@ Calibration calibrate(const PlanModel& model, const PlanQuestion& question,
   Misses before;
   Misses after;
   Misses left_out;
-  for (size_t i = 0; i < samples.size(); ++i) {
-    before.add(samples[i], start.front());
-    after.add(samples[i], result.profile.constants);
-    if (samples.size() < 2) continue;
-    std::vector<FitSample> others = samples;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    left_out.add(samples[i], fit_constants(others, start, FitOptions{}).front());
+  for (const FitSample& sample : samples) {
+    before.add(sample, start.front());
+    after.add(sample, result.profile.constants);
+  }
+  const size_t folds = samples.size() < 2 ? 0 : std::min(samples.size(), most_folds);
+  for (size_t fold = 0; fold < folds; ++fold) {
+    std::vector<FitSample> others;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      if (i % folds != fold) others.push_back(samples[i]);
+    }
+    const TimeConstants constants = fit_constants(others, start, FitOptions{}).front();
+    for (size_t i = fold; i < samples.size(); i += folds) left_out.add(samples[i], constants);
   }
   result.says = fmt::format("constants: fitted to {} runs of your own, {} off before, {} after",
                             runs.size(), before.in_words(), after.in_words());
   if (samples.size() >= 2) {
-    result.says += fmt::format(", {} for each run that was left out", left_out.in_words());
+    result.says += fmt::format(", {} for runs that were left out", left_out.in_words());
   }
   if (samples.size() >= enough_for_bands) {
     result.profile.ttft = band_of(measured_over_predicted(left_out.ttft));

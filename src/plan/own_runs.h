@@ -31,7 +31,7 @@ std::vector<OwnRun> read_own_runs(const std::filesystem::path& file);
 
 struct Calibration {
   ServingProfile profile;
-  std::string says;  // how far off before, after, and of each run where it was left out
+  std::string says;  // how far off before, after, and of runs that were left out
 };
 
 // Throws bad_input, naming the line, for a layout that the engine refuses or that does not fit.

@@ -39,6 +39,10 @@ TEST(OwnRuns, AreRefusedByLineAndColumn) {
   EXPECT_THAT(refusal(header + "8,1000,200,32,310,0\n"), HasSubstr("line 2, column tpot_ms"));
   EXPECT_THAT(refusal("tp,input,output,ttft_ms,tpot_ms\n8,1000,200,310,14.5\n"),
               HasSubstr("concurrency"));
+  const std::string header = "tp,input,output,concurrency,ttft_ms,tpot_ms\n";
+  EXPECT_THAT(refusal(header + "1,1000,200,16,1e-300,8\n"), HasSubstr("ttft_ms"));
+  EXPECT_THAT(refusal(header + "1,1000,200,16,8,1e12\n"), HasSubstr("tpot_ms"));
+  EXPECT_THAT(refusal(header + "1,1000,200,1000000,8,8\n"), HasSubstr("concurrency"));
   EXPECT_THAT(refusal("tp,dp,ep,input,output,concurrency,ttft_ms,tpot_ms\n2,2,3,1,1,1,1,1\n"),
               HasSubstr("ep"));
 }
