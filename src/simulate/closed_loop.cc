@@ -10,6 +10,7 @@
 
 #include "simulate/lengths.h"
 #include "simulate/scheduled_loop.h"
+#include "simulate/served_tally.h"
 
 namespace dure {
 namespace {
@@ -60,8 +61,7 @@ class Replay {
         break;
       }
     }
-    const auto count = static_cast<double>(requests_.size());
-    return {ttft_ / count + constants_.first_token, tpot_ / std::max(1.0, timed_), tokens_ / now_};
+    return tally_.means(load_, constants_, now_);
   }
 
  private:
@@ -195,7 +195,7 @@ class Replay {
   void tell_first_tokens() {
     for (const int index : untold_) {
       request(index).first = now_;
-      ttft_ += now_ - request(index).sent;
+      tally_.first_token(now_ - request(index).sent, index < load_.concurrency);
     }
     untold_.clear();
   }
@@ -205,11 +205,7 @@ class Replay {
       const Request& last = request(decodes_.top().request);
       if (!untold_.empty()) tell_first_tokens();
       decodes_.pop();
-      if (last.output > 1) {
-        tpot_ += (now_ - last.first) / static_cast<double>(last.output - 1);
-        timed_ += 1.0;
-      }
-      tokens_ += static_cast<double>(last.output);
+      tally_.end(now_ - last.first, last.output);
       keys_ -= static_cast<double>(last.input + last.output - 1);
       reserved_ -= static_cast<double>(last.input + last.output);
       send();
@@ -236,10 +232,7 @@ class Replay {
   double keys_ = 0.0;         // cached tokens of decodes
   double reserved_ = 0.0;     // cache
   double prompt_tokens_ = 0.0;
-  double ttft_ = 0.0;  // sums
-  double tpot_ = 0.0;
-  double timed_ = 0.0;
-  double tokens_ = 0.0;
+  ServedTally tally_;
 };
 
 }  // namespace

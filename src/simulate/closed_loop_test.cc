@@ -2,42 +2,29 @@
 
 #include <gtest/gtest.h>
 
-#include "model/load_spec.h"
-#include "model/testing.h"
+#include "simulate/testing.h"
 
 namespace dure {
 namespace {
 
-const Hardware h200 = {*find_gpu("h200").speed, 8, 50e9};
-
-StepWork llama() {
-  return work_of(load_spec(testing::source_path(
-                     "testdata/configs/released/meta-llama--Meta-Llama-3.1-8B.json")),
-                 {1, 1, 1, 1}, Numbers{});
-}
+using testing::h200;
+using testing::llama;
+using testing::whole_prompt;
+using testing::without_front;
 
 ServedMeans served(StepPolicy scheduler, int concurrency, double cache_tokens = 1e18) {
-  TimeConstants constants;
-  constants.first_token = 0.0;
-  constants.arrival = 0.0;
-  return replay(llama(), h200, constants, {.policy = scheduler, .cache_tokens = cache_tokens},
+  return replay(llama(), h200, without_front(), {.policy = scheduler, .cache_tokens = cache_tokens},
                 {concurrency, 1000, 100});
 }
 
 // Alone, a request waits for one prefill and then for its own decode steps.
 TEST(ClosedLoop, OfOneUserIsOnePrefillAndThenSteps) {
-  TimeConstants constants;
-  constants.first_token = 0.0;
-  constants.arrival = 0.0;
-  StepLoad prefill;
-  prefill.prefill_tokens = 1000;
-  prefill.prefill_pairs = 500000;
-  prefill.prompts = prefill.prompts_done = 1;
+  const TimeConstants constants = without_front();
   StepLoad decode;
   decode.decodes = 1;
   decode.decode_keys = 1000 + 49.5;
   const ServedMeans means = served(StepPolicy::mixed, 1);
-  EXPECT_NEAR(means.ttft, step_time(llama(), h200, constants, prefill).total(), 1e-9);
+  EXPECT_NEAR(means.ttft, step_time(llama(), h200, constants, whole_prompt()).total(), 1e-9);
   EXPECT_NEAR(means.tpot, step_time(llama(), h200, constants, decode).total(), 1e-6);
   EXPECT_NEAR(means.tokens_per_s, 100 / (means.ttft + 99 * means.tpot), 1e-6);
 }

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "simulate/first_tokens.h"
 #include "simulate/lengths.h"
+#include "simulate/served_tally.h"
 
 namespace dure {
 namespace {
@@ -99,8 +99,7 @@ class PoolsReplay {
       start_prefills();
       start_decodes();
     }
-    return {first_tokens_.mean(load_) + constants_.first_token, tpot_ / std::max(1.0, timed_),
-            tokens_ / now_};
+    return tally_.means(load_, constants_, now_);
   }
 
  private:
@@ -196,18 +195,14 @@ class PoolsReplay {
     while (!worker.untold.empty() && worker.untold.top().first <= worker.step) {
       const int index = worker.untold.top().second;
       request(index).first = now_;
-      first_tokens_.add(now_ - request(index).sent, index < load_.concurrency);
+      tally_.first_token(now_ - request(index).sent, index < load_.concurrency);
       worker.untold.pop();
     }
     while (!worker.sequences.empty() && -worker.sequences.top().first <= worker.step) {
       const Request& last = request(worker.sequences.top().second);
       worker.sequences.pop();
       worker.keys -= static_cast<double>(last.input + std::max<int64_t>(last.output - 1, 1));
-      tokens_ += static_cast<double>(last.output);
-      if (last.output > 1) {
-        tpot_ += (now_ - last.first) / static_cast<double>(last.output - 1);
-        timed_ += 1.0;
-      }
+      tally_.end(now_ - last.first, last.output);
       send();
     }
   }
@@ -228,10 +223,7 @@ class PoolsReplay {
   double shortest_prefill_ = 0.0;
   std::vector<DecodeWorker> workers_;
   double now_ = 0.0;
-  FirstTokens first_tokens_;
-  double tpot_ = 0.0;  // sums
-  double timed_ = 0.0;
-  double tokens_ = 0.0;
+  ServedTally tally_;
 };
 
 }  // namespace

@@ -2,26 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "model/load_spec.h"
-#include "model/testing.h"
+#include "simulate/testing.h"
 
 namespace dure {
 namespace {
 
-const Hardware h200 = {*find_gpu("h200").speed, 8, 50e9};
-
-StepWork llama(int dp = 1) {
-  return work_of(load_spec(testing::source_path(
-                     "testdata/configs/released/meta-llama--Meta-Llama-3.1-8B.json")),
-                 {1, 1, dp, 1}, Numbers{});
-}
-
-TimeConstants without_front() {
-  TimeConstants constants;
-  constants.first_token = 0.0;
-  constants.arrival = 0.0;
-  return constants;
-}
+using testing::h200;
+using testing::llama;
+using testing::whole_prompt;
+using testing::without_front;
 
 ServedMeans served(int prefill_workers, int decode_workers, int concurrency,
                    double bytes_per_token = 0.0) {
@@ -30,14 +19,10 @@ ServedMeans served(int prefill_workers, int decode_workers, int concurrency,
 }
 
 TEST(Pools, OfOneUserAreAPrefillAHandoverAndSteps) {
-  StepLoad prefill;
-  prefill.prefill_tokens = 1000;
-  prefill.prefill_pairs = 500000;
-  prefill.prompts = prefill.prompts_done = 1;
   StepLoad step;
   step.decodes = 1;
   step.decode_keys = 1000;
-  const double first = step_time(llama(), h200, without_front(), prefill).total() +
+  const double first = step_time(llama(), h200, without_front(), whole_prompt()).total() +
                        step_time(llama(), h200, without_front(), step).total();
   EXPECT_NEAR(served(1, 1, 1).ttft, first, 1e-9);
   // 131,072 bytes a token over 50 GB/s.

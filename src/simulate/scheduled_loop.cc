@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <deque>
-#include <unordered_map>
 #include <vector>
 
 #include "schedule/scheduler.h"
-#include "simulate/first_tokens.h"
 #include "simulate/lengths.h"
+#include "simulate/served_tally.h"
 
 namespace dure {
 namespace {
@@ -77,8 +76,7 @@ class ScheduledReplay {
         break;
       }
     }
-    return {first_tokens_.mean(load_) + constants_.first_token, tpot_ / std::max(1.0, timed_),
-            tokens_ / now_};
+    return tally_.means(load_, constants_, now_);
   }
 
  private:
@@ -124,14 +122,10 @@ class ScheduledReplay {
   void tell(Request& request, bool last) {
     if (request.told++ == 0) {
       request.first = now_;
-      first_tokens_.add(now_ - request.sent, &request - requests_.data() < load_.concurrency);
+      tally_.first_token(now_ - request.sent, &request - requests_.data() < load_.concurrency);
     }
-    tokens_ += 1.0;
     if (!last) return;
-    if (request.output > 1) {
-      tpot_ += (now_ - request.first) / static_cast<double>(request.output - 1);
-      timed_ += 1.0;
-    }
+    tally_.end(now_ - request.first, request.output);
     send();
   }
 
@@ -144,10 +138,7 @@ class ScheduledReplay {
   std::deque<std::pair<double, size_t>> coming_;  // when, request
   size_t next_ = 0;
   double now_ = 0.0;
-  FirstTokens first_tokens_;
-  double tpot_ = 0.0;  // sums
-  double timed_ = 0.0;
-  double tokens_ = 0.0;
+  ServedTally tally_;
 };
 
 }  // namespace

@@ -2,19 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "model/load_spec.h"
-#include "model/testing.h"
+#include "simulate/testing.h"
 
 namespace dure {
 namespace {
 
-const Hardware h200 = {*find_gpu("h200").speed, 8, 50e9};
-
-StepWork llama() {
-  return work_of(load_spec(testing::source_path(
-                     "testdata/configs/released/meta-llama--Meta-Llama-3.1-8B.json")),
-                 {1, 1, 1, 1}, Numbers{});
-}
+using testing::h200;
+using testing::llama;
 
 ServedMeans served(StepPolicy policy, int concurrency, double cache_tokens = 1e6) {
   return replay(llama(), h200, TimeConstants{}, {.policy = policy, .cache_tokens = cache_tokens},
