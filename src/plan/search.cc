@@ -106,8 +106,10 @@ class Search {
     bar_ = scores[static_cast<size_t>(top - 1)];
   }
 
-  Ranked served(const Deployment& deployment) {
-    Ranked ranked{deployment, serve(deployment, model_.engine, load_), true, 0.0, false};
+  Ranked served(const Deployment& deployment) { return served(deployment, model_.engine); }
+
+  Ranked served(const Deployment& deployment, const ServingProfile& engine) {
+    Ranked ranked{deployment, serve(deployment, engine, load_), true, 0.0, false};
     ++found_.replays;
     ranked.meets_limits = miss_of(question_, ranked.service).empty();
     ranked.score = score_of(question_, ranked.service);
@@ -215,13 +217,11 @@ class Search {
   void ask_the_scheduler() {
     ServingProfile running = model_.engine;
     running.scheduling.policy = StepPolicy::dure;
-    const auto shown = std::min<size_t>(question_.top, found_.ranked.size());
-    for (size_t i = 0; i < shown; ++i) {
-      Ranked& ranked = found_.ranked[i];
-      ranked.service = serve(ranked.deployment, running, load_);
-      ranked.score = score_of(question_, ranked.service);
-      ++found_.replays;
-    }
+    const auto shown = found_.ranked.begin() + static_cast<ptrdiff_t>(std::min<size_t>(
+                                                   question_.top, found_.ranked.size()));
+    const std::vector<Ranked> asked(found_.ranked.begin(), shown);
+    found_.ranked.erase(found_.ranked.begin(), shown);
+    for (const Ranked& ranked : asked) keep(served(ranked.deployment, running));
     sort();
   }
 
