@@ -39,6 +39,7 @@ struct NamedConstant {
   std::string_view name;
   double TimeConstants::*member;
 };
+// In the order of the members. Others stay as they are set by hand.
 const std::vector<NamedConstant>& fitted_constants();
 
 }  // namespace dure

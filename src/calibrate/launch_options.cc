@@ -18,7 +18,6 @@ struct Run {
   bool mixture = false;
   bool blackwell = false;
   bool chat() const { return row.input == 1024 && row.output == 1024; }
-  bool long_answers() const { return row.input == 1024 && row.output == 8192; }
   bool long_prompts() const { return row.input == 8192; }
 };
 
@@ -43,10 +42,9 @@ void choose_layout_as_the_script_did(const Run& run, Launch& launch) {
     const int64_t few = gpus == 4 ? 32 : run.chat() ? 8 : 16;
     experts_apart = load > (run.long_prompts() ? 32 : few);
     attention_apart = run.long_prompts() ? load > 32 : load >= 256;
-  } else if (run.blackwell) {
-    attention_apart = load > (run.chat() ? 32 : 64);
   } else {
-    attention_apart = load > (run.long_prompts() ? 32 : 64);
+    const bool early = run.blackwell ? run.chat() : run.long_prompts();
+    attention_apart = load > (early ? 32 : 64);
   }
   if (experts_apart) launch.layout.ep = gpus;
   if (attention_apart) {
@@ -68,7 +66,7 @@ void launch_trtllm(const Run& run, Launch& launch) {
     }
     return;
   }
-  if (run.mixture && !run.latent) {
+  if (!run.latent) {
     engine.budget = 20000;
     return;
   }

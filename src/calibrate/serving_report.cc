@@ -255,13 +255,8 @@ class Checker {
       text += fmt::format("\ninline constexpr TimeConstants {} = {{\n",
                           to_string(fitted_engines()[group]));
       const TimeConstants& fitted = constants[group];
-      // In the order of the struct's members.
-      const auto member = [&](std::string_view name, double value) {
-        text += fmt::format("    .{} = {:.4g},\n", name, value);
-      };
       for (const NamedConstant& constant : fitted_constants()) {
-        if (constant.name == "distinct") member("node_hop", fitted.node_hop);
-        member(constant.name, fitted.*constant.member);
+        text += fmt::format("    .{} = {:.4g},\n", constant.name, fitted.*constant.member);
       }
       text += "};\n";
     }

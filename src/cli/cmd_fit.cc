@@ -23,9 +23,7 @@
 namespace dure {
 namespace {
 
-constexpr int64_t gpu_overhead = int64_t{1} << 30;  // bytes: context, libraries, graphs
 constexpr int64_t gpu_batch_tokens = 8192;
-constexpr double gpu_utilization = 0.9;
 constexpr double cpu_utilization = 1.0;  // of what is available, as `dure serve` counts it
 constexpr int64_t most_batch_tokens = int64_t{1} << 20;
 constexpr int64_t most_tokens = int64_t{1} << 40;

@@ -152,13 +152,7 @@ Json ranks_json(const ModelSpec& spec, const FitAnswer& answer) {
   Json ranks = Json::array();
   for (int rank = 0; rank < answer.layout.world(); ++rank) {
     const Held held = held_by(spec, answer.layout, rank);
-    Json json = {{"rank", rank},
-                 {"stage", held.place.stage},
-                 {"dp", held.place.dp},
-                 {"tp", held.place.tp},
-                 {"ep", held.place.ep},
-                 {"layers", {held.layers.begin, held.layers.end}},
-                 {"experts", {held.experts.begin, held.experts.end}}};
+    Json json = rank_json(held.place, held.layers, held.experts);
     put_memory(json, answer.ranks[static_cast<size_t>(rank)].memory,
                answer.ranks[static_cast<size_t>(rank)].free);
     ranks.push_back(json);

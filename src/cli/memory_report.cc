@@ -33,4 +33,14 @@ void put_memory(Json& json, const RankMemory& memory, int64_t free) {
   json["free"] = free;
 }
 
+Json rank_json(const RankPlace& place, Range layers, Range experts) {
+  return {{"rank", place.rank},
+          {"stage", place.stage},
+          {"dp", place.dp},
+          {"tp", place.tp},
+          {"ep", place.ep},
+          {"layers", {layers.begin, layers.end}},
+          {"experts", {experts.begin, experts.end}}};
+}
+
 }  // namespace dure

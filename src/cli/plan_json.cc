@@ -41,15 +41,9 @@ Json step_json(const TypicalStep& step) {
 Json ranks_json(const PlannedLayout& planned) {
   Json ranks = Json::array();
   for (const PlannedRank& rank : planned.ranks) {
-    Json json = {{"rank", rank.place.rank},
-                 {"node", rank.node},
-                 {"gpu", rank.slot},
-                 {"stage", rank.place.stage},
-                 {"dp", rank.place.dp},
-                 {"tp", rank.place.tp},
-                 {"ep", rank.place.ep},
-                 {"layers", {rank.layers.begin, rank.layers.end}},
-                 {"experts", {rank.experts.begin, rank.experts.end}}};
+    Json json = rank_json(rank.place, rank.layers, rank.experts);
+    json["node"] = rank.node;
+    json["gpu"] = rank.slot;
     put_memory(json, rank.memory, rank.free);
     ranks.push_back(json);
   }

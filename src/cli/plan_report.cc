@@ -48,16 +48,6 @@ std::string tokens_text(double per_second) {
                             : format_count(std::llround(per_second));
 }
 
-std::string layout_text(const PlannedLayout& planned) {
-  if (planned.pools) {
-    const PlannedPools& pools = *planned.pools;
-    return fmt::format("{} × ({}) → {} × ({})", pools.prefill.workers,
-                       in_short(pools.prefill.layout), pools.decode.workers,
-                       in_short(pools.decode.layout));
-  }
-  return fmt::format("{} × ({})", planned.replicas, in_short(planned.layout));
-}
-
 std::string heading(const PlanQuestion& question, const PlanAnswer& answer, int columns) {
   const int nodes = (question.gpus + question.gpus_per_node - 1) / question.gpus_per_node;
   const std::string model =
@@ -86,7 +76,7 @@ std::string ranked_table(const std::vector<PlannedLayout>& ranked) {
                {"bound"}});
   int place = 0;
   for (const PlannedLayout& each : ranked) {
-    table.add({fmt::format("{}", ++place), layout_text(each), format_seconds(each.service.ttft),
+    table.add({fmt::format("{}", ++place), replicas_text(each), format_seconds(each.service.ttft),
                format_seconds(each.service.tpot), tokens_text(each.service.tokens_per_s),
                tokens_text(each.service.per_gpu), tokens_text(each.service.per_user),
                tokens_text(each.users), to_string(each.bound)});
@@ -207,7 +197,7 @@ std::string balance_text(const PlannedLayout& best, int columns) {
 // The best layout in full.
 std::string details(const PlanQuestion& question, const PlannedLayout& best, int columns) {
   std::string text =
-      folded(fmt::format("{}: 8 of 10 measured runs lie within {} and {}", layout_text(best),
+      folded(fmt::format("{}: 8 of 10 measured runs lie within {} and {}", replicas_text(best),
                          band_text("TTFT", best.service.ttft, best.ttft_band),
                          band_text("TPOT", best.service.tpot, best.tpot_band)),
              columns, 2);
@@ -281,8 +271,7 @@ std::string front_text(const PlanAnswer& answer) {
     const size_t at = rows == 1 ? 0 : row * (front.size() - 1) / (rows - 1);
     const ParetoPoint& point = front[at];
     table.add({tokens_text(point.per_user), tokens_text(point.per_gpu),
-               format_count(point.concurrency),
-               fmt::format("{} × ({})", point.replicas, in_short(point.layout))});
+               format_count(point.concurrency), replicas_text(point.layout, point.replicas)});
   }
   return fmt::format(
              "fastest for a user to cheapest for you: {} of the {} layouts and loads that no "

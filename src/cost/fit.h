@@ -11,15 +11,19 @@
 
 namespace dure {
 
+// Where nobody said otherwise, of a rank of Dure on a GPU.
+inline constexpr int64_t gpu_overhead = int64_t{1} << 30;  // bytes: context, libraries, graphs
+inline constexpr double gpu_utilization = 0.9;
+
 struct FitQuestion {
   Layout layout;
   RunShape shape;            // `pages` is part of the answer
   int64_t memory_bytes = 0;  // usable: of each rank's GPU, or of each machine where ranks share it
   bool shared = false;       // ranks of one machine share its memory (CPU)
   int ranks_per_node = 0;    // 0: all on one
-  double utilization = 0.9;  // of memory_bytes
-  int64_t context = 0;       // tokens of each sequence that must fit; 0: one page at least
-  int64_t sequences = 1;     // at once, shared out over dp groups
+  double utilization = gpu_utilization;  // of memory_bytes
+  int64_t context = 0;    // tokens of each sequence that must fit; 0: one page at least
+  int64_t sequences = 1;  // at once, shared out over dp groups
   // A GPU engine's memory in place of Dure's own: its kinds, and its budget in place of
   // utilization.
   std::optional<EngineRun> engine = std::nullopt;

@@ -14,8 +14,6 @@
 namespace dure {
 namespace {
 
-constexpr int64_t process_overhead = int64_t{1} << 30;  // bytes: context, libraries, graphs
-constexpr double usual_utilization = 0.9;
 constexpr int most_stages_asked = 4;
 
 CacheRoom room_of_rank(const MemoryModel& model, const FitQuestion& question, int64_t budget,
@@ -64,9 +62,9 @@ FitQuestion fit_question(const PlanQuestion& question, const Layout& layout, con
   fit.shape.kv_element_bytes = kv.bytes;
   fit.shape.frees_windows = true;
   fit.shape.max_batch_tokens = chunk;
-  fit.shape.overhead = process_overhead;
+  fit.shape.overhead = gpu_overhead;
   fit.memory_bytes = question.gpu.usable_bytes;
-  fit.utilization = question.utilization > 0.0 ? question.utilization : usual_utilization;
+  fit.utilization = question.utilization > 0.0 ? question.utilization : gpu_utilization;
   fit.ranks_per_node = question.gpus_per_node;
   fit.context = question.input + question.output;
   fit.sequences = sequences;

@@ -37,6 +37,37 @@ double prompts_per_second(const Deployment& worker, const ServingProfile& engine
   return worker.layout.dp / prompt_seconds(worker, engine, load);
 }
 
+// One copy of a prompt's cache leaves by the NICs of the smaller worker; copies on other ranks
+// come over their links.
+Handover handover_of(const PlanModel& model, const PlanQuestion& question, const PoolPlan& plan) {
+  RunShape shape;
+  shape.kv_element_bytes = plan.decode.kv.bytes;
+  shape.page_tokens = 1;
+  const auto bytes =
+      static_cast<double>(kv_page_bytes(model.spec, {}, share_of(model.spec, {}, 0), shape));
+  const int nics = std::min(plan.prefill.layout.world(), plan.decode.layout.world());
+  return {bytes, question.nic * nics};
+}
+
+Service serve_pools(const PlanModel& model, const PlanQuestion& question, const PoolPlan& plan,
+                    const PlannedLoad& load) {
+  const auto pool = [&](const Deployment& deployment) {
+    EngineModel scheduling = model.engine.scheduling;
+    scheduling.budget = deployment.chunk;
+    return Pool{deployment.work, scheduling, deployment.replicas};
+  };
+  const Hardware hardware{*question.gpu.speed, question.gpus_per_node, question.nic};
+  const ServedMeans means =
+      replay_pools(pool(plan.prefill), pool(plan.decode), handover_of(model, question, plan),
+                   hardware, model.engine.constants, closed_load(load, load.concurrency));
+  Service service;
+  service.ttft = means.ttft;
+  service.tpot = means.tpot;
+  service.tokens_per_s = means.tokens_per_s;
+  complete(service, plan.gpus(), load);
+  return service;
+}
+
 class PoolSearch {
  public:
   PoolSearch(const PlanModel& model, const PlanQuestion& question)
@@ -74,38 +105,6 @@ class PoolSearch {
     plan.service = serve_pools(model_, question_, plan, load_);
     plan.meets_limits = miss_of(question_, plan.service).empty();
     plan.score = score_of(question_, plan.service);
-  }
-
-  static Service serve_pools(const PlanModel& model, const PlanQuestion& question,
-                             const PoolPlan& plan, const PlannedLoad& load) {
-    const auto pool = [&](const Deployment& deployment) {
-      EngineModel scheduling = model.engine.scheduling;
-      scheduling.budget = deployment.chunk;
-      return Pool{deployment.work, scheduling, deployment.replicas};
-    };
-    const Hardware hardware{*question.gpu.speed, question.gpus_per_node, question.nic};
-    const ServedMeans means =
-        replay_pools(pool(plan.prefill), pool(plan.decode), handover_of(model, question, plan),
-                     hardware, model.engine.constants, closed_load(load, load.concurrency));
-    Service service;
-    service.ttft = means.ttft;
-    service.tpot = means.tpot;
-    service.tokens_per_s = means.tokens_per_s;
-    complete(service, plan.gpus(), load);
-    return service;
-  }
-
-  // One copy of a prompt's cache leaves by the NICs of the smaller worker; copies on other ranks
-  // come over their links.
-  static Handover handover_of(const PlanModel& model, const PlanQuestion& question,
-                              const PoolPlan& plan) {
-    RunShape shape;
-    shape.kv_element_bytes = plan.decode.kv.bytes;
-    shape.page_tokens = 1;
-    const auto bytes =
-        static_cast<double>(kv_page_bytes(model.spec, {}, share_of(model.spec, {}, 0), shape));
-    const int nics = std::min(plan.prefill.layout.world(), plan.decode.layout.world());
-    return {bytes, question.nic * nics};
   }
 
  private:
@@ -200,8 +199,7 @@ Users most_users_of(const PlanModel& model, const PlanQuestion& question, const 
     const int64_t each = kept == 0 ? (broken + 1) / 2 : std::min(2 * kept, (kept + broken) / 2);
     PlannedLoad load = load_of(question);
     load.concurrency = each;
-    const std::string miss =
-        miss_of(question, PoolSearch::serve_pools(model, question, plan, load));
+    const std::string miss = miss_of(question, serve_pools(model, question, plan, load));
     (miss.empty() ? kept : broken) = each;
     if (!miss.empty()) users.end = miss.substr(0, 4);
   }
@@ -221,7 +219,7 @@ PlannedLayout describe_pools(const PlanModel& model, const PlanQuestion& questio
   const PlannedLoad load = load_of(question);
   const Ranked decoding{plan.decode, plan.service, plan.meets_limits, plan.score, false};
   PlannedLayout planned = describe(model, question, decoding);
-  const Handover handover = PoolSearch::handover_of(model, question, plan);
+  const Handover handover = handover_of(model, question, plan);
   PlannedPools pools;
   const double requests = plan.service.requests_per_s;
   const double prompts =

@@ -107,6 +107,18 @@ std::string in_short(const Layout& layout) {
   return text.empty() ? "1 GPU" : text;
 }
 
+std::string replicas_text(const Layout& layout, int replicas) {
+  return fmt::format("{} × ({})", replicas, in_short(layout));
+}
+
+std::string replicas_text(const PlannedLayout& planned) {
+  if (!planned.pools) return replicas_text(planned.layout, planned.replicas);
+  const PlannedPool& prefill = planned.pools->prefill;
+  const PlannedPool& decode = planned.pools->decode;
+  return fmt::format("{} → {}", replicas_text(prefill.layout, prefill.workers),
+                     replicas_text(decode.layout, decode.workers));
+}
+
 const char* in_words(Operation operation) {
   constexpr std::array<const char*, operations_of_a_step> words = {"attention projections",
                                                                    "attention over the cache",

@@ -9,6 +9,9 @@
 namespace dure {
 
 std::string in_short(const Layout& layout);  // "tp 2 dp 8 ep 16", "1 GPU": sizes of 1 left out
+std::string replicas_text(const Layout& layout, int replicas);  // "2 × (tp 8 dp 2)"
+// The same, and of pools "1 × (tp 8) → 3 × (tp 4)".
+std::string replicas_text(const PlannedLayout& planned);
 const char* in_words(Operation operation);
 
 // Of a layout that fits, but is not among those ranked; `best` is null where none keeps the limits.

@@ -24,13 +24,6 @@ namespace {
 constexpr size_t most_in_detail = 5;  // ranked layouts with memory, nodes and steps
 constexpr size_t most_ranked = 100;   // rows
 
-std::string name_of(const PlannedLayout& planned) {
-  if (!planned.pools) return replicas_text(planned.layout, planned.replicas);
-  const auto& [prefill, decode, transfer, bytes] = *planned.pools;
-  return fmt::format("{} → {}", replicas_text(prefill.layout, prefill.workers),
-                     replicas_text(decode.layout, decode.workers));
-}
-
 std::string engine_words(const PlanQuestion& question) {
   if (question.engine == Engine::dure) return "Dure";
   return engine_profile(question.engine, question.engine_version, question.gpu.usable_bytes).label;
@@ -141,7 +134,7 @@ class Page {
     const auto band = [](const ErrorBand& band, double value) {
       return Json{short_number(band.low * value), short_number(band.high * value)};
     };
-    Json json = {{"name", name_of(planned)},
+    Json json = {{"name", replicas_text(planned)},
                  {"role", role},
                  {"fits", true},
                  {"replicas", planned.replicas},

@@ -41,10 +41,6 @@ std::vector<const ParetoPoint*> thinned(const std::vector<const ParetoPoint*>& a
 
 }  // namespace
 
-std::string replicas_text(const Layout& layout, int replicas) {
-  return fmt::format("{} × ({})", replicas, in_short(layout));
-}
-
 double short_number(double value) {
   return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
 }

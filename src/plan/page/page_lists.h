@@ -9,8 +9,6 @@
 
 namespace dure {
 
-std::string replicas_text(const Layout& layout, int replicas);  // "2 × (tp 8, dp 2)"
-
 double short_number(double value);  // four digits: nobody reads, or draws, more
 
 // {names: [layout, …], rows: [[name, in flight, per user, per GPU, TTFT, TPOT, on the front, keeps
