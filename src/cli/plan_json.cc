@@ -14,6 +14,7 @@ void put_service(Json& json, const Service& service) {
   json["tokens_per_s"] = service.tokens_per_s;
   json["tokens_per_s_per_gpu"] = service.per_gpu;
   json["tokens_per_s_per_user"] = service.per_user;
+  json["users"] = service.users;
   json["requests_per_s"] = service.requests_per_s;
   json["request_s"] = service.request_seconds;
   json["in_flight"] = service.in_flight;
@@ -66,7 +67,6 @@ Json planned_json(const PlannedLayout& planned) {
   json["ttft_band_s"] = band_json(planned.ttft_band, planned.service.ttft);
   json["tpot_band_s"] = band_json(planned.tpot_band, planned.service.tpot);
   json["unmeasured"] = planned.unmeasured;
-  json["users"] = planned.users;
   json["users_most"] = planned.users_most;
   json["users_end_by"] = planned.users_end;
   json["bound"] = to_string(planned.bound);
@@ -138,7 +138,6 @@ Json alternatives_json(const PlanAnswer& answer) {
                  {"applies", each.applies},
                  {"text", each.text},
                  {"gpus", each.gpus},
-                 {"users", each.users},
                  {"users_most", each.users_most},
                  {"meets_limits", each.meets_limits}};
     if (each.layout) json["layout"] = layout_json(*each.layout);

@@ -79,7 +79,7 @@ std::string ranked_table(const std::vector<PlannedLayout>& ranked) {
     table.add({fmt::format("{}", ++place), replicas_text(each), format_seconds(each.service.ttft),
                format_seconds(each.service.tpot), tokens_text(each.service.tokens_per_s),
                tokens_text(each.service.per_gpu), tokens_text(each.service.per_user),
-               tokens_text(each.users), to_string(each.bound)});
+               tokens_text(each.service.users), to_string(each.bound)});
   }
   return table.text();
 }
@@ -194,6 +194,13 @@ std::string balance_text(const PlannedLayout& best, int columns) {
   return folded(text, columns, 2);
 }
 
+std::string users_text(const Service& service) {
+  if (service.users == 0.0) return "answers of one token are not decoded";
+  return fmt::format("{} tokens/s ÷ {} tokens/s per user = {} answered at once",
+                     tokens_text(service.tokens_per_s), tokens_text(service.per_user),
+                     tokens_text(service.users));
+}
+
 // The best layout in full.
 std::string details(const PlanQuestion& question, const PlannedLayout& best, int columns) {
   std::string text =
@@ -207,12 +214,10 @@ std::string details(const PlanQuestion& question, const PlannedLayout& best, int
                            fmt::join(best.unmeasured, "; ")),
                columns, 2);
   }
-  text += folded(
-      fmt::format("users: {} tokens/s ÷ {} tokens/s per user = {} answered at once; at most {} "
-                  "requests in flight, which {} ends",
-                  tokens_text(best.service.tokens_per_s), tokens_text(best.service.per_user),
-                  tokens_text(best.users), format_count(best.users_most), best.users_end),
-      columns, 2);
+  text +=
+      folded(fmt::format("users: {}; at most {} requests in flight, which {} ends",
+                         users_text(best.service), format_count(best.users_most), best.users_end),
+             columns, 2);
   text += balance_text(best, columns);
   if (best.pools) text += pools_text(*best.pools, columns);
   text += folded(fmt::format("a {} has {} node{} with {} rank{} on each; up to {} tokens a step; "

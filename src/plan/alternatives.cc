@@ -9,7 +9,6 @@
 
 #include "base/units.h"
 #include "cost/retype.h"
-#include "cost/users.h"
 #include "model/presets.h"
 #include "plan/adapters.h"
 #include "plan/describe.h"
@@ -71,7 +70,6 @@ class Ways {
                     service,
                     deployment.layout,
                     deployment.gpus(),
-                    concurrent_users(service.tokens_per_s, service.per_user),
                     most_users(model, question, deployment).count,
                     outcome.miss.empty()};
     way.text = fmt::format("{}: {} × ({}), {} tokens/s{}, TTFT {}, TPOT {}, at most {} in flight{}",
@@ -279,6 +277,7 @@ class Ways {
     const Ranked& small = *both.second.best;
     Service sum = large.service;
     sum.tokens_per_s += small.service.tokens_per_s;
+    sum.users += small.service.users;
     const int gpus = large.deployment.gpus() + small.deployment.gpus();
     sum.per_gpu = sum.tokens_per_s / gpus;
     Alternative way{title,

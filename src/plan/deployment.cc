@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/users.h"
+
 namespace dure {
 namespace {
 
@@ -46,7 +48,9 @@ StepLoad prompt_load(double tokens, double length) {
 void complete(Service& service, int gpus, const PlannedLoad& load) {
   const auto output = static_cast<double>(load.output);
   service.per_gpu = service.tokens_per_s / gpus;
-  service.per_user = service.tpot > 0.0 ? 1.0 / service.tpot : 0.0;
+  const bool decodes = service.tpot > 0.0;
+  service.per_user = decodes ? 1.0 / service.tpot : 0.0;
+  service.users = decodes ? concurrent_users(service.tokens_per_s, service.per_user) : 0.0;
   service.requests_per_s = service.tokens_per_s / output;
   service.request_seconds = service.ttft + (output - 1.0) * service.tpot;
   service.in_flight = static_cast<double>(load.concurrency);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cost/users.h"
 #include "plan/unmeasured.h"
 
 namespace dure {
@@ -87,7 +86,6 @@ PlannedLayout describe(const PlanModel& model, const PlanQuestion& question, con
   planned.tpot_band = model.engine.tpot;
   planned.unmeasured = unmeasured(model, question, deployment);
   const Users users = most_users(model, question, deployment);
-  planned.users = concurrent_users(ranked.service.tokens_per_s, ranked.service.per_user);
   planned.users_most = users.count;
   planned.users_end = users.end;
   planned.decode = typical_decode(deployment, model.engine, load);

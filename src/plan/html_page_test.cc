@@ -47,7 +47,7 @@ TEST(HtmlPage, HoldsThePlanAsJsonThatParsesBack) {
   const Json& best = plan["layouts"][0];
   EXPECT_NEAR(best["tpot_s"].get<double>(), answer.ranked[0].service.tpot,
               1e-3 * answer.ranked[0].service.tpot);
-  EXPECT_NEAR(best["users"].get<double>(), answer.ranked[0].users, 0.1);
+  EXPECT_NEAR(best["users"].get<double>(), answer.ranked[0].service.users, 0.1);
   EXPECT_EQ(best["users_most"], answer.ranked[0].users_most);
   EXPECT_EQ(best["balance"]["side"], to_string(answer.ranked[0].balance.bound));
   EXPECT_EQ(best["unmeasured"], Json::array({"replicas over 2 nodes"}));

@@ -63,13 +63,15 @@ struct PlanQuestion {
   bool alternatives = true;   // ways out are counted too
 };
 
-// What users see, and what the GPUs give. Means over a run.
+// What users see, and what the GPUs give. Means over a run. Answers of one token have no TPOT:
+// tpot, per_user and users are 0.
 struct Service {
   double ttft = 0.0;             // seconds
   double tpot = 0.0;             // seconds
   double tokens_per_s = 0.0;     // of output, all replicas
   double per_gpu = 0.0;          // tokens/s of each GPU in use
   double per_user = 0.0;         // tokens/s that one user sees while decoding: 1 / tpot
+  double users = 0.0;            // decoding at the same moment: tokens_per_s ÷ per_user
   double requests_per_s = 0.0;   // of all replicas
   double request_seconds = 0.0;  // from a request to its last token
   double in_flight = 0.0;        // requests, all replicas
@@ -128,7 +130,6 @@ struct PlannedLayout {
   ErrorBand tpot_band;
   // What no run had that the bands come from ("GPU a100-80", "pp 4"): it may be further off.
   std::vector<std::string> unmeasured;
-  double users = 0.0;           // answered at the same moment: tokens/s ÷ tokens/s per user
   int64_t users_most = 0;       // requests in flight, all replicas, that cache and limits allow
   std::string users_end;        // what ends these: "cache", "TPOT", "TTFT"
   Bound bound = Bound::memory;  // of the decode step
@@ -187,8 +188,7 @@ struct Alternative {
   std::optional<Service> service;  // of the best layout then
   std::optional<Layout> layout;
   int gpus = 0;
-  double users = 0.0;  // as of a planned layout
-  int64_t users_most = 0;
+  int64_t users_most = 0;  // as of a planned layout
   bool meets_limits = false;
 };
 

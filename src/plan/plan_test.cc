@@ -265,6 +265,33 @@ TEST(Plan, HoldsAsManyUsersAsTheLimitsAllow) {
   EXPECT_TRUE(!more.met || more.ranked.front().service.ttft > best.service.ttft);
 }
 
+// A prefill-only load, as of classifiers and rerankers: nobody decodes.
+TEST(Plan, SaysOfEveryWayOutWhetherItKeepsTheLimits) {
+  auto ask = asked("llama-3.1-8b", "h100", 4, 64);
+  ask.question.alternatives = ask.question.disaggregate = true;
+  for (const Alternative& way : answered(ask).alternatives) {
+    // Nothing limits: all that can be done at all keeps the limits.
+    EXPECT_EQ(way.meets_limits, way.applies) << way.title;
+  }
+}
+
+TEST(Plan, OfAnswersOfOneTokenHasNoTimePerToken) {
+  for (const Engine engine : {Engine::vllm, Engine::dure}) {
+    auto ask = asked("llama-3.1-8b", "h100", 2, 8);
+    ask.question.output = 1;
+    ask.question.engine = engine;
+    ask.question.alternatives = ask.question.disaggregate = true;
+    const PlanAnswer answer = answered(ask);
+    ASSERT_FALSE(answer.ranked.empty());
+    const Service& service = answer.ranked[0].service;
+    EXPECT_GT(service.ttft, 0.0);
+    EXPECT_GT(service.tokens_per_s, 0.0);
+    EXPECT_EQ(service.tpot, 0.0);
+    EXPECT_EQ(service.per_user, 0.0);
+    EXPECT_EQ(service.users, 0.0);
+  }
+}
+
 TEST(Plan, NamesGpusThatAreIdleAndNodesThatAreUnequal) {
   const PlanAnswer answer = answered(asked("qwen3-30b-a3b", "h100", 12, 64));
   ASSERT_FALSE(answer.notes.empty());

@@ -158,7 +158,7 @@ class Page {
                  {"requests_per_s", short_number(service.requests_per_s)},
                  {"request_s", short_number(service.request_seconds)},
                  {"unmeasured", planned.unmeasured},
-                 {"users", short_number(planned.users)},
+                 {"users", short_number(service.users)},
                  {"users_most", planned.users_most},
                  {"balance", balance_json(planned)},
                  {"users_end", planned.users_end},
