@@ -98,6 +98,7 @@ class Generation {
   void run(Generated* result, size_t budget) {
     const auto start = Clock::now();
     tokens_ = result->prompt;
+    prompt_tokens_ = static_cast<int32_t>(tokens_.size());
     int32_t token = feed(0);
     const auto first = Clock::now();
     while (true) {
@@ -134,12 +135,22 @@ class Generation {
       slice.tokens.assign(tokens_.begin() + static_cast<int64_t>(start),
                           tokens_.begin() + static_cast<int64_t>(end));
       slice.want = end == tokens_.size() ? Want::token : Want::nothing;
-      slice.sampling = {options_.temperature, options_.top_p, options_.min_p, options_.top_k,
-                        options_.seed};
+      if (start == 0) slice.setup = setup();
       step.slices.push_back(std::move(slice));
       token = group_.run(std::move(step)).slices.at(0).token;
     }
     return token;
+  }
+
+  SequenceSetup setup() const {
+    SequenceSetup setup;
+    setup.sampling.temperature = options_.temperature;
+    setup.sampling.top_p = options_.top_p;
+    setup.sampling.min_p = options_.min_p;
+    setup.sampling.top_k = options_.top_k;
+    setup.sampling.seed = options_.seed;
+    setup.prompt_tokens = prompt_tokens_;
+    return setup;
   }
 
   void say(const std::string& text, std::string* whole) const {
@@ -154,6 +165,7 @@ class Generation {
   BlockingGroup& group_;
   size_t step_tokens_;
   std::vector<int32_t> tokens_;  // prompt and what came after
+  int32_t prompt_tokens_ = 0;
   std::vector<int32_t> pages_;
   std::optional<StreamDecoder> decoder_;
   uint64_t next_id_ = 1;

@@ -21,8 +21,8 @@ int64_t peak_rss_bytes() {
   return int64_t{usage.ru_maxrss} * 1024;
 }
 
-int32_t choose_token(const float* logits, int64_t vocab, const Slice& slice) {
-  const SamplingParams& params = slice.sampling;
+int32_t choose_token(const float* logits, int64_t vocab, const SamplingParams& params,
+                     const Slice& slice) {
   SampleSpec spec;
   spec.temperature = params.temperature;
   spec.top_p = params.top_p;
@@ -53,6 +53,7 @@ RankModel::RankModel(const StartGroup& start, World& world)
   limits_.states = start.states;
   limits_.context = start.context;
   limits_.max_batch_tokens = start.max_batch_tokens;
+  sampling_.resize(static_cast<size_t>(std::max(0, start.states)));
 }
 
 void RankModel::load() {
@@ -115,6 +116,9 @@ GroupStats RankModel::stats() const {
 
 std::optional<StepDone> RankModel::run(const Step& step) {
   const StepBatch batch = batch_of(step, layout_, share_.place, limits_);
+  for (const Slice* slice : batch.slices) {
+    if (slice->setup) sampling_[static_cast<size_t>(slice->state)] = slice->setup->sampling;
+  }
   world_.begin_step(step.id);
   std::vector<RouteTrace> routes;
   stage_->forward(batch.batch, batch.traced ? &routes : nullptr);
@@ -161,7 +165,10 @@ std::vector<SliceResult> RankModel::results(const StepBatch& step,
       result.trace->logits.insert(result.trace->logits.end(), logits, logits + spec_.vocab);
     }
     const bool last = index + 1 == rows.size() || slice_of_row[index + 1] != i;
-    if (last) result.token = choose_token(logits, spec_.vocab, *step.slices[i]);
+    if (!last) return;
+    const Slice& slice = *step.slices[i];
+    result.token =
+        choose_token(logits, spec_.vocab, sampling_[static_cast<size_t>(slice.state)], slice);
   });
   if (step.traced) add_routes(step, routes, &results);
   return results;

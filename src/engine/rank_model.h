@@ -42,6 +42,7 @@ class RankModel {
   Layout layout_;
   RankShare share_;
   StepLimits limits_;
+  std::vector<SamplingParams> sampling_;  // of each slot
   std::unique_ptr<CheckpointReader> checkpoint_;
   std::vector<Weight> inventory_;
   std::vector<Resident> residents_;

@@ -38,12 +38,37 @@ static void visit_fields(auto& wire, Is<StartGroup> auto& m) {
   wire.choice("capacity overflow", m.capacity.overflow, ExpertOverflow::next);
 }
 
+static void visit_fields(auto& wire, Is<LogitBias> auto& m) {
+  wire("biased token", m.token);
+  wire("bias", m.bias);
+}
+
+static void visit_fields(auto& wire, Is<std::vector<int32_t>> auto& m) {
+  wire("bad word", m);
+}
+
 static void visit_fields(auto& wire, Is<SamplingParams> auto& m) {
   wire("temperature", m.temperature);
   wire("top_p", m.top_p);
   wire("min_p", m.min_p);
   wire("top_k", m.top_k);
   wire("seed", m.seed);
+  wire("presence_penalty", m.presence_penalty);
+  wire("frequency_penalty", m.frequency_penalty);
+  wire("repetition_penalty", m.repetition_penalty);
+  wire("logit_bias", m.logit_bias);
+  wire("allowed_ids", m.allowed_ids);
+  wire("bad_words", m.bad_words);
+  wire("min_tokens", m.min_tokens);
+  wire("stop_ids", m.stop_ids);
+  wire("logprobs", m.logprobs);
+  wire("prompt_logprobs", m.prompt_logprobs);
+}
+
+static void visit_fields(auto& wire, Is<SequenceSetup> auto& m) {
+  visit_fields(wire, m.sampling);
+  wire("prompt_tokens", m.prompt_tokens);
+  wire("history", m.history);
 }
 
 static void visit_fields(auto& wire, Is<Slice> auto& m) {
@@ -55,7 +80,9 @@ static void visit_fields(auto& wire, Is<Slice> auto& m) {
   wire("length", m.length);
   wire("state", m.state);
   wire.choice("want", m.want, Want::all_logits);
-  visit_fields(wire, m.sampling);
+  wire("setup", m.setup);
+  wire("next_token", m.next_token);
+  wire("mask", m.mask);
 }
 
 static void visit_fields(auto& wire, Is<Step> auto& m) {
@@ -98,10 +125,24 @@ static void visit_fields(auto& wire, Is<TracedSlice> auto& m) {
   wire("expert_weights", m.expert_weights);
 }
 
+static void visit_fields(auto& wire, Is<TopLogprob> auto& m) {
+  wire("top token", m.token);
+  wire("top logprob", m.logprob);
+}
+
+static void visit_fields(auto& wire, Is<TokenLogprobs> auto& m) {
+  wire("logprobs token", m.token);
+  wire("logprob", m.logprob);
+  wire("rank", m.rank);
+  wire("top", m.top);
+}
+
 static void visit_fields(auto& wire, Is<SliceResult> auto& m) {
   wire("sequence", m.sequence);
   wire("token", m.token);
   wire("trace", m.trace);
+  wire("logprobs", m.logprobs);
+  wire("prompt_logprobs", m.prompt_logprobs);
 }
 
 static void visit_fields(auto& wire, Is<StepDone> auto& m) {

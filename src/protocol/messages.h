@@ -13,6 +13,7 @@
 
 #include "cluster/expert_capacity.h"
 #include "cluster/layout.h"
+#include "protocol/sampling.h"
 #include "tensor/dtype.h"
 
 namespace dure {
@@ -20,7 +21,7 @@ namespace dure {
 inline constexpr uint32_t max_frame_bytes = 1u << 30;  // kind and payload
 // Travels in StartGroup: a front and ranks of different builds refuse each other at once. Count up
 // whenever the fields of a message change.
-inline constexpr uint32_t protocol_version = 3;
+inline constexpr uint32_t protocol_version = 4;
 
 // Front -> ranks: what to load and how. First message on the socket.
 struct StartGroup {
@@ -31,19 +32,11 @@ struct StartGroup {
   int32_t page_tokens = 16;
   int32_t pages = 0;             // of each dp group's cache
   int32_t context = 0;           // tokens of the longest sequence
-  int32_t states = 0;            // sequences of each dp group at once: slots of recurrent state
+  int32_t states = 0;            // sequences of each dp group at once: slots of what is kept of one
   int32_t max_batch_tokens = 0;  // of one step and dp group
   int32_t threads = 1;           // of each rank
   double deadline_s = 30.0;      // of every wait inside a step
   ExpertCapacity capacity;       // of experts, in a step
-};
-
-struct SamplingParams {
-  float temperature = 0.0f;  // 0: greedy
-  float top_p = 1.0f;
-  float min_p = 0.0f;
-  int32_t top_k = 0;  // 0: all
-  uint64_t seed = 0;  // Philox key; the counter is the token's position
 };
 
 // What a slice wants back besides advancing the cache.
@@ -61,9 +54,21 @@ struct Slice {
   std::vector<int32_t> tokens;
   std::vector<int32_t> pages;  // page of positions [i * page_tokens, ...), covering start + tokens
   int32_t length = 0;          // tokens of the sequence so far, those after this slice included
-  int32_t state = 0;           // slot of its recurrent state, where the model keeps one
+  // The sequence's slot, below StartGroup::states and no other's of its dp group while it runs: of
+  // its recurrent state, where the model keeps one, and of its setup.
+  int32_t state = 0;
   Want want = Want::nothing;
-  SamplingParams sampling;
+  // With the first slice after the sequence was given its slot: when it is admitted, when it comes
+  // back after a preemption or a restart of the group, and when it is computed anew from position
+  // 0. A slice of a slot that never had a setup draws greedily. Where needs_history(), the slices
+  // of one setup follow each other without gap or overlap.
+  std::optional<SequenceSetup> setup;
+  // Where the setup asks for prompt_logprobs and the prompt goes on after this slice: its next
+  // token, the one whose log-probability the slice's last position gives. Else -1.
+  int32_t next_token = -1;
+  // The tokens that may come next, such as a grammar allows: token t is bit t % 64 of word t / 64,
+  // ceil(vocab / 64) words. Empty: all.
+  std::vector<uint64_t> mask;
 };
 
 // One forward pass of the group. Steps are answered in the order sent; several may be in flight.
@@ -114,8 +119,14 @@ struct TracedSlice {  // for Want::all_logits
 
 struct SliceResult {
   uint64_t sequence = 0;
-  int32_t token = -1;  // sampled, or the greedy choice for all_logits; -1 for Want::nothing
+  int32_t token = -1;  // sampled, also for all_logits; -1 for Want::nothing, and where the
+                       // logits are no distribution
   std::optional<TracedSlice> trace;
+  std::optional<TokenLogprobs> logprobs;  // of the sampled token, where its setup asks for them
+  // Where its setup asks for them: one for each position of the slice after which the prompt goes
+  // on, of the prompt's token there. The prompt's first token has none; a position that is not
+  // computed (a prefix hit) gives none.
+  std::vector<TokenLogprobs> prompt_logprobs;
 };
 
 struct StepDone {

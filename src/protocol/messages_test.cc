@@ -14,6 +14,8 @@
 namespace dure {
 namespace {
 
+using testing::ElementsAre;
+
 std::span<const std::byte> body_of(const std::string& frame) {
   return std::as_bytes(std::span(frame)).subspan(sizeof(uint32_t));
 }
@@ -51,6 +53,38 @@ class Dice {
   std::mt19937_64 bits_;
 };
 
+SequenceSetup random_setup(Dice& dice) {
+  SequenceSetup setup;
+  SamplingParams& p = setup.sampling;
+  p.temperature = dice.any<float>();
+  p.top_p = dice.any<float>();
+  p.min_p = dice.any<float>();
+  p.top_k = dice.any<int32_t>();
+  p.seed = dice.any<uint64_t>();
+  p.presence_penalty = dice.any<float>();
+  p.frequency_penalty = dice.any<float>();
+  p.repetition_penalty = dice.any<float>();
+  p.logit_bias.resize(static_cast<size_t>(dice.below(4)));
+  for (LogitBias& each : p.logit_bias) each = {dice.any<int32_t>(), dice.any<float>()};
+  p.allowed_ids = dice.many<int32_t>();
+  p.bad_words.resize(static_cast<size_t>(dice.below(4)));
+  for (auto& word : p.bad_words) word = dice.many<int32_t>();
+  p.min_tokens = dice.any<int32_t>();
+  p.stop_ids = dice.many<int32_t>();
+  p.logprobs = dice.any<int32_t>();
+  p.prompt_logprobs = dice.any<int32_t>();
+  setup.prompt_tokens = dice.any<int32_t>();
+  setup.history = dice.many<int32_t>();
+  return setup;
+}
+
+TokenLogprobs random_logprobs(Dice& dice) {
+  TokenLogprobs made{dice.any<int32_t>(), dice.any<float>(), dice.any<int32_t>(), {}};
+  made.top.resize(static_cast<size_t>(dice.below(4)));
+  for (TopLogprob& each : made.top) each = {dice.any<int32_t>(), dice.any<float>()};
+  return made;
+}
+
 ToRanks random_to_ranks(Dice& dice) {
   switch (dice.below(4)) {
     case 0: {
@@ -82,8 +116,9 @@ ToRanks random_to_ranks(Dice& dice) {
         s.pages = dice.many<int32_t>();
         s.state = dice.any<int32_t>();
         s.want = static_cast<Want>(dice.below(3));
-        s.sampling = {dice.any<float>(), dice.any<float>(), dice.any<float>(), dice.any<int32_t>(),
-                      dice.any<uint64_t>()};
+        if (dice.below(2) == 1) s.setup = random_setup(dice);
+        s.next_token = dice.any<int32_t>();
+        s.mask = dice.many<uint64_t>();
       }
       return m;
     }
@@ -120,6 +155,9 @@ FromRanks random_from_ranks(Dice& dice) {
           s.trace = TracedSlice{dice.any<int32_t>(), dice.any<int32_t>(),  dice.any<int32_t>(),
                                 dice.many<float>(),  dice.many<int32_t>(), dice.many<float>()};
         }
+        if (dice.below(2) == 1) s.logprobs = random_logprobs(dice);
+        s.prompt_logprobs.resize(static_cast<size_t>(dice.below(3)));
+        for (TokenLogprobs& each : s.prompt_logprobs) each = random_logprobs(dice);
       }
       return m;
     }
@@ -175,9 +213,20 @@ TEST(Messages, StartGroupKeepsEveryField) {
 }
 
 TEST(Messages, StepKeepsEveryField) {
-  Step sent{
-      42,
-      {{7, 1, 96, {5, -1, 1 << 30}, {3, 4}, 120, 6, Want::all_logits, {0.5f, 0.9f, 0.1f, 40, 8}}}};
+  const SamplingParams params{0.5f,        0.9f,   0.1f,          40, 8,        0.25f, -0.75f, 1.5f,
+                              {{3, 2.5f}}, {4, 5}, {{6}, {7, 8}}, 9,  {10, 11}, 12,    13};
+  const Step sent{42,
+                  {{7,
+                    1,
+                    96,
+                    {5, -1, 1 << 30},
+                    {3, 4},
+                    120,
+                    6,
+                    Want::all_logits,
+                    SequenceSetup{params, 14, {15, 16}},
+                    17,
+                    {uint64_t{1} << 63, 18}}}};
   const auto got = std::get<Step>(decode_to_ranks(body_of(encode(ToRanks(sent)))));
   ASSERT_EQ(got.slices.size(), 1u);
   const Slice& s = got.slices[0];
@@ -185,24 +234,68 @@ TEST(Messages, StepKeepsEveryField) {
   EXPECT_EQ(s.sequence, 7u);
   EXPECT_EQ(s.dp, 1);
   EXPECT_EQ(s.start, 96);
-  EXPECT_THAT(s.tokens, testing::ElementsAre(5, -1, 1 << 30));
-  EXPECT_THAT(s.pages, testing::ElementsAre(3, 4));
+  EXPECT_THAT(s.tokens, ElementsAre(5, -1, 1 << 30));
+  EXPECT_THAT(s.pages, ElementsAre(3, 4));
   EXPECT_EQ(s.length, 120);
   EXPECT_EQ(s.state, 6);
   EXPECT_EQ(s.want, Want::all_logits);
-  EXPECT_EQ(s.sampling.temperature, 0.5f);
-  EXPECT_EQ(s.sampling.top_p, 0.9f);
-  EXPECT_EQ(s.sampling.min_p, 0.1f);
-  EXPECT_EQ(s.sampling.top_k, 40);
-  EXPECT_EQ(s.sampling.seed, 8u);
+  EXPECT_EQ(s.next_token, 17);
+  EXPECT_THAT(s.mask, ElementsAre(uint64_t{1} << 63, 18));
+  ASSERT_TRUE(s.setup.has_value());
+  EXPECT_EQ(s.setup->prompt_tokens, 14);
+  EXPECT_THAT(s.setup->history, ElementsAre(15, 16));
+  const SamplingParams& p = s.setup->sampling;
+  EXPECT_EQ(p.temperature, 0.5f);
+  EXPECT_EQ(p.top_p, 0.9f);
+  EXPECT_EQ(p.min_p, 0.1f);
+  EXPECT_EQ(p.top_k, 40);
+  EXPECT_EQ(p.seed, 8u);
+  EXPECT_EQ(p.presence_penalty, 0.25f);
+  EXPECT_EQ(p.frequency_penalty, -0.75f);
+  EXPECT_EQ(p.repetition_penalty, 1.5f);
+  ASSERT_EQ(p.logit_bias.size(), 1u);
+  EXPECT_EQ(p.logit_bias[0].token, 3);
+  EXPECT_EQ(p.logit_bias[0].bias, 2.5f);
+  EXPECT_THAT(p.allowed_ids, ElementsAre(4, 5));
+  EXPECT_THAT(p.bad_words, ElementsAre(ElementsAre(6), ElementsAre(7, 8)));
+  EXPECT_EQ(p.min_tokens, 9);
+  EXPECT_THAT(p.stop_ids, ElementsAre(10, 11));
+  EXPECT_EQ(p.logprobs, 12);
+  EXPECT_EQ(p.prompt_logprobs, 13);
+}
+
+TEST(Messages, ASliceWithoutSetupHasNone) {
+  const Step sent{1, {{2, 0, 0, {3}, {0}, 1, 0, Want::token, {}, -1, {}}}};
+  const auto got = std::get<Step>(decode_to_ranks(body_of(encode(ToRanks(sent)))));
+  EXPECT_FALSE(got.slices.at(0).setup.has_value());
+  EXPECT_EQ(got.slices[0].next_token, -1);
+}
+
+TEST(SamplingParams, OnlyPenaltiesAndBadWordsOfSeveralTokensLookBack) {
+  const auto looks_back = [](const auto& change) {
+    SamplingParams params;
+    change(params);
+    return needs_history(params);
+  };
+  EXPECT_TRUE(looks_back([](SamplingParams& p) { p.presence_penalty = -0.5f; }));
+  EXPECT_TRUE(looks_back([](SamplingParams& p) { p.frequency_penalty = 0.5f; }));
+  EXPECT_TRUE(looks_back([](SamplingParams& p) { p.repetition_penalty = 0.9f; }));
+  EXPECT_TRUE(looks_back([](SamplingParams& p) { p.bad_words = {{5}, {6, 7}}; }));
+  EXPECT_FALSE(looks_back([](SamplingParams& p) {
+    p = {0.5f, 0.9f, 0.1f, 40, 8, 0.0f, 0.0f, 1.0f, {{1, 1.0f}}, {1}, {{5}, {6}}, 5, {1}, 3, 3};
+  }));
 }
 
 TEST(Messages, ResultsKeepEveryField) {
   const float nan = std::bit_cast<float>(0x7fc00123u);
-  StepDone sent{
-      9,
-      0.25,
-      {{1, 17, TracedSlice{2, 1, 2, {nan, -0.0f}, {3, 4}, {0.75f, 0.25f}}}, {2, -1, std::nullopt}}};
+  StepDone sent{9,
+                0.25,
+                {{1,
+                  17,
+                  TracedSlice{2, 1, 2, {nan, -0.0f}, {3, 4}, {0.75f, 0.25f}},
+                  TokenLogprobs{17, -0.5f, 2, {{18, -0.25f}, {19, -2.5f}}},
+                  {{20, -1.5f, 3, {{21, -0.75f}}}, {22, -nan, 4, {}}}},
+                 {2, -1, std::nullopt, std::nullopt, {}}}};
   const auto got = std::get<StepDone>(decode_from_ranks(body_of(encode(FromRanks(sent)))));
   ASSERT_EQ(got.slices.size(), 2u);
   EXPECT_EQ(got.id, 9u);
@@ -216,10 +309,29 @@ TEST(Messages, ResultsKeepEveryField) {
   EXPECT_EQ(t.top_k, 2);
   EXPECT_EQ(std::bit_cast<uint32_t>(t.logits[0]), 0x7fc00123u);
   EXPECT_EQ(std::bit_cast<uint32_t>(t.logits[1]), 0x80000000u);
-  EXPECT_THAT(t.expert_ids, testing::ElementsAre(3, 4));
-  EXPECT_THAT(t.expert_weights, testing::ElementsAre(0.75f, 0.25f));
+  EXPECT_THAT(t.expert_ids, ElementsAre(3, 4));
+  EXPECT_THAT(t.expert_weights, ElementsAre(0.75f, 0.25f));
+  ASSERT_TRUE(got.slices[0].logprobs.has_value());
+  const TokenLogprobs& chosen = *got.slices[0].logprobs;
+  EXPECT_EQ(chosen.token, 17);
+  EXPECT_EQ(chosen.logprob, -0.5f);
+  EXPECT_EQ(chosen.rank, 2);
+  ASSERT_EQ(chosen.top.size(), 2u);
+  EXPECT_EQ(chosen.top[0].token, 18);
+  EXPECT_EQ(chosen.top[0].logprob, -0.25f);
+  EXPECT_EQ(chosen.top[1].token, 19);
+  EXPECT_EQ(chosen.top[1].logprob, -2.5f);
+  ASSERT_EQ(got.slices[0].prompt_logprobs.size(), 2u);
+  EXPECT_EQ(got.slices[0].prompt_logprobs[0].token, 20);
+  EXPECT_EQ(got.slices[0].prompt_logprobs[0].logprob, -1.5f);
+  EXPECT_EQ(got.slices[0].prompt_logprobs[0].rank, 3);
+  ASSERT_EQ(got.slices[0].prompt_logprobs[0].top.size(), 1u);
+  EXPECT_EQ(got.slices[0].prompt_logprobs[0].top[0].token, 21);
+  EXPECT_EQ(got.slices[0].prompt_logprobs[1].token, 22);
   EXPECT_EQ(got.slices[1].token, -1);
   EXPECT_FALSE(got.slices[1].trace.has_value());
+  EXPECT_FALSE(got.slices[1].logprobs.has_value());
+  EXPECT_TRUE(got.slices[1].prompt_logprobs.empty());
 
   const GroupFailed failed{3, 1, "no", "try"};
   const auto f = std::get<GroupFailed>(decode_from_ranks(body_of(encode(FromRanks(failed)))));
@@ -232,10 +344,10 @@ TEST(Messages, ResultsKeepEveryField) {
   const auto g = std::get<GroupStats>(decode_from_ranks(body_of(encode(FromRanks(stats)))));
   EXPECT_EQ(g.layers, 1);
   EXPECT_EQ(g.experts, 2);
-  EXPECT_THAT(g.expert_tokens, testing::ElementsAre(3, 4));
-  EXPECT_THAT(g.rank_expert_tokens, testing::ElementsAre(5));
-  EXPECT_THAT(g.rank_sent_bytes, testing::ElementsAre(6));
-  EXPECT_THAT(g.rank_wait_s, testing::ElementsAre(7.5));
+  EXPECT_THAT(g.expert_tokens, ElementsAre(3, 4));
+  EXPECT_THAT(g.rank_expert_tokens, ElementsAre(5));
+  EXPECT_THAT(g.rank_sent_bytes, ElementsAre(6));
+  EXPECT_THAT(g.rank_wait_s, ElementsAre(7.5));
   EXPECT_EQ(g.dropped_slots, 8);
   EXPECT_EQ(g.moved_slots, 9);
 
@@ -283,14 +395,14 @@ TEST(Messages, EveryCutAndEveryExtensionIsRefused) {
 
 TEST(Messages, ACutMessageNamesTheField) {
   const std::string frame =
-      encode(ToRanks(Step{1, {{2, 0, 0, {3, 4, 5}, {}, 3, 0, Want::token, {}}}}));
+      encode(ToRanks(Step{1, {{2, 0, 0, {3, 4, 5}, {}, 3, 0, Want::token, {}, -1, {}}}}));
   // kind 1, id 8, count 4, sequence 8, dp 4, start 4, count 4: two of the three tokens are there.
   EXPECT_THAT(refusal(decode_to_ranks, body_of(frame).first(33 + 8)),
               testing::HasSubstr("message Step is cut short in field tokens"));
 }
 
 TEST(Messages, AClaimedCountBeyondTheBytesIsRefusedBeforeAllocating) {
-  std::string frame = encode(ToRanks(Step{1, {{2, 0, 0, {}, {}, 0, 0, Want::token, {}}}}));
+  std::string frame = encode(ToRanks(Step{1, {{2, 0, 0, {}, {}, 0, 0, Want::token, {}, -1, {}}}}));
   const uint32_t huge = 0xffffffffu;
   std::memcpy(frame.data() + 4 + 29, &huge, sizeof huge);  // the count of tokens
   EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)),
@@ -306,9 +418,15 @@ TEST(Messages, ValuesNoSenderWritesAreRefused) {
   frame = encode(ToRanks(StartGroup{}));
   frame.back() = 2;  // drop or next
   EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)), testing::HasSubstr("overflow is 2"));
-  std::string trace = encode(FromRanks(StepDone{1, 0.0, {{5, 6, std::nullopt}}}));
-  trace.back() = 2;  // present or not: 0 or 1
-  EXPECT_THAT(refusal(decode_from_ranks, body_of(trace)), testing::HasSubstr("trace is 2"));
+  std::string done = encode(FromRanks(StepDone{1, 0.0, {{5, 6, {}, {}, {}}}}));
+  done[done.size() - 5] = 2;  // present or not: 0 or 1, before a count
+  EXPECT_THAT(refusal(decode_from_ranks, body_of(done)), testing::HasSubstr("logprobs is 2"));
+  done = encode(FromRanks(StepDone{1, 0.0, {{5, 6, {}, {}, {}}}}));
+  done[done.size() - 6] = 2;
+  EXPECT_THAT(refusal(decode_from_ranks, body_of(done)), testing::HasSubstr("trace is 2"));
+  std::string step = encode(ToRanks(Step{1, {{2, 0, 0, {}, {}, 0, 0, Want::token, {}, -1, {}}}}));
+  step[step.size() - 9] = 2;  // before next_token and the count of mask words
+  EXPECT_THAT(refusal(decode_to_ranks, body_of(step)), testing::HasSubstr("setup is 2"));
 }
 
 TEST(Messages, AnotherProtocolVersionIsRefusedWithAHint) {

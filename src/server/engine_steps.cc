@@ -27,7 +27,7 @@ void EngineLoop::Thread::send_steps() {
       slice.pages = std::move(planned.pages);
       slice.state = planned.state;
       slice.want = planned.wants_token ? Want::token : Want::nothing;
-      slice.sampling = live_.sampling(planned.sequence);
+      if (planned.start == 0) slice.setup = live_.setup(planned.sequence);
     }
     // Told before sending, which may block when the ranks do not read: /health must see it.
     publish();

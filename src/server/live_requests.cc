@@ -11,6 +11,11 @@ void LiveRequests::add(uint64_t id, const Generation& generation) {
                          static_cast<int32_t>(generation.prompt.size()), 0});
 }
 
+SequenceSetup LiveRequests::setup(uint64_t id) const {
+  const Live& live = live_.at(id);
+  return {live.sampling, live.prompt_tokens, {}};
+}
+
 bool LiveRequests::apply(const TokenEvent& event) {
   Live& live = live_.at(event.sequence);
   if (live.completion_tokens++ == 0) counts_.prompt_tokens += live.prompt_tokens;

@@ -27,7 +27,8 @@ class LiveRequests {
   explicit LiveRequests(std::shared_ptr<const Tokenizer> tokenizer);
 
   void add(uint64_t id, const Generation& generation);
-  const SamplingParams& sampling(uint64_t id) const { return live_.at(id).sampling; }
+  // For the first slice of the sequence in its slot, which starts at position 0.
+  SequenceSetup setup(uint64_t id) const;
   bool contains(uint64_t id) const { return live_.contains(id); }
   size_t size() const { return live_.size(); }
 
