@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "base/json.h"
 
@@ -52,10 +51,8 @@ Json choice_of(const AnswerHead& head, int index, Json delta, std::string_view t
 
 }  // namespace
 
-std::string new_answer_id(bool chat) {
-  thread_local std::mt19937_64 random{(static_cast<uint64_t>(std::random_device{}()) << 32) |
-                                      std::random_device{}()};
-  return fmt::format("{}-{:016x}{:016x}", chat ? "chatcmpl" : "cmpl", random(), random());
+std::string answer_id(bool chat, const std::string& request_id) {
+  return (chat ? "chatcmpl-" : "cmpl-") + request_id;
 }
 
 std::string whole_answer(const AnswerHead& head, const std::vector<Choice>& choices) {

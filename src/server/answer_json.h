@@ -29,8 +29,8 @@ struct Choice {
   GenerationEnd end;
 };
 
-// "chatcmpl-…" or "cmpl-…", never the same twice.
-std::string new_answer_id(bool chat);
+// "chatcmpl-" or "cmpl-" and the request's id.
+std::string answer_id(bool chat, const std::string& request_id);
 
 std::string whole_answer(const AnswerHead& head, const std::vector<Choice>& choices);
 

@@ -113,7 +113,7 @@ void handle_request(const ApiContext& context, HttpRequest request,
   try {
     context.workers.post(
         [&context, route, exchange, request = std::make_shared<HttpRequest>(std::move(request))] {
-          call(*route, context, *request, exchange);
+          if (!exchange->is_closed()) call(*route, context, *request, exchange);
         });
   } catch (const Error& error) {
     refuse(*exchange, api_error_of(error));

@@ -12,8 +12,8 @@ void chat_completions(const ApiContext& context, const HttpRequest& request,
   const ChatCall call = parse_chat_call(request.body, context.model);
   Generation generation = make_generation(call.generation, encode(call.conversation, context.model),
                                           "messages", context.model);
-  const AnswerHead head{new_answer_id(true), std::time(nullptr), call.generation.model, true,
-                        call.generation.include_usage};
+  const AnswerHead head{answer_id(true, request.id), std::time(nullptr), call.generation.model,
+                        true, call.generation.include_usage};
   generation.sink = call.generation.stream ? streamed_answer_sinks(head, 1, exchange).front()
                                            : whole_answer_sinks(head, 1, exchange).front();
   std::vector<Generation> one;

@@ -12,8 +12,8 @@ namespace dure {
 void completions(const ApiContext& context, const HttpRequest& request,
                  const std::shared_ptr<Exchange>& exchange) {
   const CompletionCall call = parse_completion_call(request.body, context.model);
-  const AnswerHead head{new_answer_id(false), std::time(nullptr), call.generation.model, false,
-                        call.generation.include_usage};
+  const AnswerHead head{answer_id(false, request.id), std::time(nullptr), call.generation.model,
+                        false, call.generation.include_usage};
   const int count = static_cast<int>(call.prompts.size());
   const auto sinks = call.generation.stream ? streamed_answer_sinks(head, count, exchange)
                                             : whole_answer_sinks(head, count, exchange);

@@ -11,11 +11,12 @@ namespace dure {
 
 std::string_view reason_phrase(int status);
 
-// Status line and headers, with the body's length; the body itself is the caller's.
-std::string response_head(const HttpResponse& response, bool keep_alive);
+// Status line and headers, with the body's length; the body itself is the caller's. `more` are
+// whole header lines.
+std::string response_head(const HttpResponse& response, bool keep_alive, std::string_view more);
 
 // Status line and headers of an event stream: chunked, or ended by the connection's end.
-std::string stream_head(bool chunked, bool keep_alive);
+std::string stream_head(bool chunked, bool keep_alive, std::string_view more);
 
 std::string chunk(std::string_view bytes);  // one chunk of the chunked coding
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";

@@ -12,10 +12,14 @@
 namespace dure {
 
 struct HttpRequest {
+  std::string id;      // the client's X-Request-Id, or one of our own
   std::string method;  // "GET"
   std::string path;    // without the query
   std::string body;
   std::string authorization;
+  std::string origin;                  // of the page whose script sent it; empty: no page
+  bool asks_preflight = false;         // a browser asks whether it may send the real request
+  std::shared_ptr<const void> hold{};  // what counts the body's bytes while they are kept
 };
 
 struct HttpResponse {
@@ -41,6 +45,7 @@ class Exchange {
   // `closed` is called once if the client goes, or falls too far behind, before the answer is
   // complete; at once if that has happened already.
   virtual void when_closed(std::function<void()> closed) = 0;
+  virtual bool is_closed() const = 0;  // so that nobody works for a client that has gone
 };
 
 using HttpHandler = std::function<void(HttpRequest, std::shared_ptr<Exchange>)>;

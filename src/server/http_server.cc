@@ -1,9 +1,12 @@
 // The listener and its threads; each connection is a coroutine on a strand of its own.
 #include "server/http_server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -14,8 +17,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <limits>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "server/http_connection.h"
 
@@ -26,12 +31,22 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Every connection is a file descriptor; the usual soft limit of 1024 is there for select().
-void raise_descriptor_limit() {
+// What the rest of the process needs beside connections: ranks that are started again, files.
+constexpr int other_descriptors = 128;
+constexpr int most_lingering = 64;  // refused connections that are told so with care
+
+// Every connection is a file descriptor; the usual soft limit of 1024 is there for select(). Not
+// without bound: programs that are started inherit it, and some close all that there could be.
+rlim_t raise_descriptor_limit(int connections) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return static_cast<rlim_t>(connections);
+  const auto wanted = static_cast<rlim_t>(connections) + other_descriptors;
+  if (limit.rlim_cur < wanted) {
+    limit.rlim_cur = std::min(wanted, limit.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
 }
 
 tcp::endpoint resolve(asio::io_context& io, const HttpOptions& options) {
@@ -54,11 +69,31 @@ tcp::endpoint resolve(asio::io_context& io, const HttpOptions& options) {
 
 struct HttpServer::Impl {
   Impl(const HttpOptions& options, HttpHandler handler)
-      : context(std::make_shared<ConnectionContext>()),
+      : context(std::make_shared<ConnectionContext>(options, std::move(handler))),
         acceptor(asio::make_strand(io)),
         guard(io.get_executor()) {
-    context->options = options;
-    context->handler = std::move(handler);
+    count_descriptors();
+  }
+
+  void count_descriptors() {
+    const int wanted = context->options.max_connections;
+    const auto there = static_cast<int64_t>(
+        std::min<rlim_t>(raise_descriptor_limit(wanted), std::numeric_limits<int>::max()));
+    max_connections = static_cast<int>(
+        std::clamp<int64_t>(there - other_descriptors, std::min(wanted, 16), wanted));
+    if (max_connections < wanted) {
+      warn(
+          fmt::format("{} connections at most instead of {}: the process may have {} file "
+                      "descriptors (ulimit -n)",
+                      max_connections, wanted, there));
+    }
+    set_one_aside();
+  }
+
+  void set_one_aside() { spare = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+  void warn(const std::string& what) const {
+    if (context->options.warn) context->options.warn(what);
   }
 
   void listen() {
@@ -86,31 +121,56 @@ struct HttpServer::Impl {
       tcp::socket socket =
           co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
       if (!acceptor.is_open()) co_return;
-      if (error) {  // out of descriptors, most likely: connections that end make room
-        asio::steady_timer pause(io, std::chrono::milliseconds(50));
-        co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+      if (error) {
+        if (!refuse_with_the_spare_descriptor(error)) {
+          asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(50));
+          co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        }
         continue;
       }
-      const int descriptor = socket.release();
-      if (context->connections < context->options.max_connections) {
-        start_connection(io, descriptor, context);
-      } else {
-        refuse_connection(io, descriptor);
-      }
+      take(socket.release());
     }
+  }
+
+  void take(int descriptor) {
+    const int connections = context->connections;
+    if (connections < max_connections + most_lingering) {
+      start_connection(io, descriptor, context, connections >= max_connections);
+    } else {
+      refuse_connection(descriptor);
+    }
+  }
+
+  // Without a descriptor a connection cannot even be refused: it would wait in the kernel's queue.
+  // So one is kept for that.
+  bool refuse_with_the_spare_descriptor(error_code error) {
+    if (error != asio::error::no_descriptors && error.value() != ENFILE) return false;
+    if (!std::exchange(said_no_descriptors, true)) {
+      warn("connections are refused: no file descriptor is free (" + error.message() + ")");
+    }
+    if (!spare) set_one_aside();
+    if (!spare) return false;
+    spare.reset();
+    const int descriptor =
+        ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor >= 0) refuse_connection(descriptor);
+    set_one_aside();
+    return descriptor >= 0;
   }
 
   asio::io_context io;
   std::shared_ptr<ConnectionContext> context;
   tcp::acceptor acceptor;  // on a strand: closed from outside while it accepts
   uint16_t port = 0;
+  int max_connections = 0;
+  Descriptor spare;
+  bool said_no_descriptors = false;
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   std::vector<std::thread> threads;
 };
 
 HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
     : impl_(std::make_unique<Impl>(options, std::move(handler))) {
-  raise_descriptor_limit();
   impl_->listen();
   asio::co_spawn(impl_->acceptor.get_executor(), impl_->accept(), asio::detached);
   for (int i = 0; i < options.threads; ++i) {
@@ -124,6 +184,10 @@ HttpServer::~HttpServer() {
 
 uint16_t HttpServer::port() const {
   return impl_->port;
+}
+
+int HttpServer::max_connections() const {
+  return impl_->max_connections;
 }
 
 void HttpServer::stop_accepting() {

@@ -77,14 +77,15 @@ TEST(HttpServer, ReadsChunkedBodiesAndRefusesBrokenOnes) {
 TEST(HttpServer, RefusesWhatIsNotHttpInTheShapeOfOpenAi) {
   HttpServer server(quick(), echo);
   for (const char* bytes :
-       {"\x16\x03\x01\x02\x00 hello\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
-        "GET / HTTP/1.1\r\nbad header\r\n\r\n",
-        "POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
-        "POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
-        "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\nGET / HTTP/1.1\r\n\r\n",
-        "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
-        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n"}) {
+       {"\x16\x03\x01\x02\x00 hello\r\n\r\n", "GET\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: "
+        "x\r\n\r\n0\r\n\r\n"}) {
     TestClient client(server.port());
     client.send(bytes);
     const std::optional<TestResponse> response = client.read_response();
@@ -100,13 +101,13 @@ TEST(HttpServer, RefusesHeadersAndBodiesAboveItsLimits) {
   options.max_body_bytes = 1000;
   HttpServer server(options, echo);
   TestClient header(server.port());
-  header.send("GET / HTTP/1.1\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n");
+  header.send("GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n");
   EXPECT_EQ(header.read_response()->status, 431);
   TestClient body(server.port());
   body.send_request("POST", "/", std::string(1001, 'x'));
   EXPECT_EQ(body.read_response()->status, 413);
   TestClient chunked(server.port());
-  chunked.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" +
+  chunked.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" +
                std::string(2000, 'x') + "\r\n0\r\n\r\n");
   EXPECT_EQ(chunked.read_response()->status, 413);
   TestClient fits(server.port());
@@ -118,9 +119,11 @@ TEST(HttpServer, HangsUpOnClientsThatSendTooSlowly) {
   HttpServer server(quick(), echo);
   TestClient slow_header(server.port());
   slow_header.send("GET / HT");
+  EXPECT_EQ(slow_header.read_response()->status, 408);
   EXPECT_TRUE(slow_header.at_end());
   TestClient slow_body(server.port());
-  slow_body.send("POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  slow_body.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+  EXPECT_EQ(slow_body.read_response()->status, 408);
   EXPECT_TRUE(slow_body.at_end());
   TestClient idle(server.port());
   EXPECT_TRUE(idle.at_end());
@@ -130,7 +133,7 @@ TEST(HttpServer, DripsDoNotExtendTheTimeForAHeader) {
   HttpServer server(quick(), echo);
   TestClient drip(server.port());
   // A byte every 50 ms for up to 20 s; the server must hang up after 0.3 s.
-  bool open = drip.send("GET / HTTP/1.1\r\nX: ");
+  bool open = drip.send("GET / HTTP/1.1\r\nHost: x\r\nX: ");
   int bytes = 0;
   for (; open && bytes < 400; ++bytes) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

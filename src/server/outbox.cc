@@ -2,23 +2,41 @@
 #include "server/outbox.h"
 
 #include "base/error.h"
+#include "server/api_errors.h"
 #include "server/http_format.h"
 
 namespace dure {
 
-Outbox::Outbox(const OutboxOptions& options, std::function<void()> wake)
-    : options_(options), wake_(std::move(wake)) {}
+Outbox::Outbox(OutboxOptions options, std::shared_ptr<SharedBytes> unsent,
+               std::function<void()> wake)
+    : options_(std::move(options)), wake_(std::move(wake)), unsent_(std::move(unsent)) {}
 
 void Outbox::reply(HttpResponse response) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     DURE_CHECK(!streaming_ && !done_);
-    pending_ = response_head(response, options_.keep_alive);
-    if (!options_.head_only) pending_ += response.body;
+    if (options_.head_only) {
+      end_with(response);
+      pending_.resize(pending_.size() - response.body.size());
+    } else if (unsent_.set(response.body.size())) {
+      end_with(std::move(response));
+    } else {
+      end_with(error_response({.status = 503,
+                               .message = "too many answers wait for their clients to read them",
+                               .type = "service_unavailable",
+                               .retry_after_s = 1}));
+    }
+    unsent_.set(pending_.size());
     done_ = true;
   }
   wake_();
+}
+
+void Outbox::end_with(HttpResponse response) {
+  status_ = response.status;
+  pending_ = response_head(response, options_.keep_alive, options_.headers);
+  pending_ += response.body;
 }
 
 void Outbox::start_stream() {
@@ -26,20 +44,31 @@ void Outbox::start_stream() {
   if (closed_) return;
   DURE_CHECK(!streaming_ && !done_);
   streaming_ = true;
-  pending_ = stream_head(options_.http_1_1, options_.keep_alive);
+  status_ = 200;
+  pending_ = stream_head(options_.http_1_1, options_.keep_alive, options_.headers);
 }
 
 void Outbox::write(std::string_view bytes) {
-  bool overflow = false;
+  bool kept = true;
   {
     const std::lock_guard lock(mutex_);
     if (closed_ || bytes.empty()) return;
     DURE_CHECK(streaming_ && !done_);
-    overflow = pending_.size() + bytes.size() > options_.max_pending;
-    if (!overflow) append(bytes);
+    kept = append(bytes);
+    fell_behind_ = !kept;
   }
-  if (overflow) close();
-  wake_();
+  if (kept) return wake_();
+  close();
+}
+
+bool Outbox::append(std::string_view bytes) {
+  if (taken_ + pending_.size() + bytes.size() > options_.max_pending) return false;
+  if (options_.http_1_1) {
+    pending_ += chunk(bytes);
+  } else {
+    pending_ += bytes;
+  }
+  return unsent_.set(taken_ + pending_.size());
 }
 
 void Outbox::finish_stream() {
@@ -53,19 +82,11 @@ void Outbox::finish_stream() {
   wake_();
 }
 
-void Outbox::append(std::string_view bytes) {
-  if (options_.http_1_1) {
-    pending_ += chunk(bytes);
-  } else {
-    pending_ += bytes;
-  }
-}
-
 void Outbox::when_closed(std::function<void()> closed) {
   {
     const std::lock_guard lock(mutex_);
     if (!closed_) {
-      when_closed_ = std::move(closed);
+      if (!done_) when_closed_ = std::move(closed);
       return;
     }
   }
@@ -78,6 +99,8 @@ Outbox::Batch Outbox::take() {
   const std::lock_guard lock(mutex_);
   batch.bytes = std::move(pending_);
   pending_.clear();
+  taken_ = batch.bytes.size();
+  unsent_.set(taken_);
   batch.done = done_;
   batch.keep_alive = options_.keep_alive && (options_.http_1_1 || !streaming_);
   if (done_) forgotten = std::move(when_closed_);
@@ -91,14 +114,26 @@ void Outbox::close() {
     if (closed_) return;
     closed_ = true;
     pending_.clear();
+    unsent_.set(0);
     closed = std::move(when_closed_);
   }
   if (closed) closed();
+  wake_();
 }
 
 bool Outbox::is_closed() const {
   const std::lock_guard lock(mutex_);
   return closed_;
+}
+
+bool Outbox::fell_behind() const {
+  const std::lock_guard lock(mutex_);
+  return fell_behind_;
+}
+
+int Outbox::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
 }
 
 }  // namespace dure
