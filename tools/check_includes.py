@@ -15,6 +15,7 @@ MAY_INCLUDE = {
     "simulate": ["base", "tensor", "model", "cluster", "cost", "schedule"],
     "plan": ["base", "tensor", "model", "cluster", "cost", "schedule", "simulate", "calibrate"],
     "text": ["base"],
+    "grammar": ["base"],
     "protocol": ["base", "tensor", "cluster"],
     "kernels": ["base", "tensor"],
     "comm": ["base", "cluster", "tensor"],

@@ -1,0 +1,46 @@
+// The mask of one step: local walks of the configurations at hand, and where those leave their
+// rule, of the ones below, frame by frame down the stack.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "grammar/lazy_dfa.h"
+#include "grammar/mask_cache.h"
+
+namespace dure::grammar {
+
+class MaskSearch {
+ public:
+  MaskSearch(const Automaton& automaton, const TokenTrie& trie, MaskCache& cache, LazyDfa& dfa,
+             Stepper& stepper);
+
+  // Adds the tokens that can follow `configs` over `frames`.
+  void run(const Frames& frames, const Configs& configs, std::span<uint64_t> mask);
+
+ private:
+  // Configurations above one frame, once one of the nodes has been read.
+  struct Pending {
+    uint32_t base;
+    LocalKey key;
+    std::vector<uint32_t> nodes;  // ascending
+  };
+
+  void add(const Configs& configs, const std::vector<uint32_t>& nodes);
+  Pending take_deepest();
+  std::vector<uint32_t> follow(Pending pending, std::span<uint64_t> mask);
+  LocalWalk walk(LocalKey key, uint32_t room, std::span<const uint32_t> nodes);
+  void allow_single_bytes(const Configs& configs, std::span<uint64_t> mask);
+
+  const Automaton& automaton_;
+  const TokenTrie& trie_;
+  MaskCache& cache_;
+  LazyDfa& dfa_;
+  Stepper& stepper_;
+  Frames frames_;
+  std::vector<Pending> pending_;
+  uint64_t work_;
+};
+
+}  // namespace dure::grammar
