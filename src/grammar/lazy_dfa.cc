@@ -77,6 +77,8 @@ uint32_t LazyDfa::state_of(const LocalKey& key) {
     from_.items.push_back({state, frame});
   }
   std::ranges::sort(from_.items);
+  const auto doubles = std::ranges::unique(from_.items);
+  from_.items.erase(doubles.begin(), doubles.end());
   return intern(key[0], from_);
 }
 

@@ -6,7 +6,8 @@
 namespace dure::grammar {
 
 LocalWalk walk_tokens(LazyDfa& dfa, const Automaton& automaton, const TokenTrie& trie,
-                      const LocalKey& key, std::span<const uint32_t> starts, uint64_t& work) {
+                      const LocalKey& key, std::span<const uint32_t> starts, Scope scope,
+                      uint64_t& work) {
   LocalWalk out;
   out.bits.assign(trie.mask_words(), 0);
   const std::vector<TokenTrie::Node>& nodes = trie.nodes();
@@ -26,6 +27,10 @@ LocalWalk walk_tokens(LazyDfa& dfa, const Automaton& automaton, const TokenTrie&
     for (uint32_t at = start + 1; at < end;) {
       const TokenTrie::Node& node = nodes[at];
       ++visited;
+      if (node.deepest <= scope.above) {
+        at = node.end;
+        continue;
+      }
       const uint8_t byte_class = class_of[node.byte];
       uint32_t state = dfa.known(states[node.depth - 1U], byte_class);
       if (state == LazyDfa::unknown) {
@@ -44,22 +49,16 @@ LocalWalk walk_tokens(LazyDfa& dfa, const Automaton& automaton, const TokenTrie&
         at = node.end;
         continue;
       }
-      for (uint32_t i = node.first_token; i < nodes[at + 1].first_token; ++i) {
-        const uint32_t token = trie.tokens()[i];
-        out.bits[token / 64] |= uint64_t{1} << token % 64;
-      }
       out.need = std::max(out.need, dfa.need(state));
-      if (node.end == at + 1) {
-        ++at;
-        continue;
+      states[node.depth] = state;
+      if (node.depth > scope.above) {
+        for (uint32_t i = node.first_token; i < nodes[at + 1].first_token; ++i) {
+          const uint32_t token = trie.tokens()[i];
+          out.bits[token / 64] |= uint64_t{1} << token % 64;
+        }
+        if (scope.escapes && dfa.finished(state) && node.end != at + 1) out.escapes.push_back(at);
       }
-      if (dfa.finished(state)) out.escapes.push_back(at);
-      if (dfa.reads_on(state)) {
-        states[node.depth] = state;
-        ++at;
-      } else {
-        at = node.end;
-      }
+      at = dfa.reads_on(state) && node.depth < scope.upto ? at + 1 : node.end;
     }
   }
   work -= std::min(work, spent());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,8 +30,9 @@ class MaskSearch {
 
   void add(const Configs& configs, const std::vector<uint32_t>& nodes);
   Pending take_deepest();
-  std::vector<uint32_t> follow(Pending pending, std::span<uint64_t> mask);
-  LocalWalk walk(LocalKey key, uint32_t room, std::span<const uint32_t> nodes);
+  std::vector<uint32_t> follow(const Pending& pending, std::span<uint64_t> mask);
+  std::shared_ptr<const CachedWalk> walk_all(const LocalKey& key, uint32_t room, Scope scope);
+  LocalWalk walk(LocalKey key, uint32_t room, std::span<const uint32_t> nodes, Scope scope);
   void allow_single_bytes(const Configs& configs, std::span<uint64_t> mask);
 
   const Automaton& automaton_;

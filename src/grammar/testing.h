@@ -29,13 +29,69 @@ inline std::shared_ptr<const TokenTrie> byte_tokens() {
 inline std::shared_ptr<const TokenTrie> mixed_tokens() {
   std::vector<std::string> tokens;
   for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
-  for (const char* token :
-       {"", "a", "ab", "aab", "bb", "true", "false", "null", "\"", "\":", "\": ", "\", \"", "\"}",
-        "\"}]", "}}", "]}", "]]", "[[", "{\"", "[{\"", ",\"", ", ", " ", "  ", "\n  ", "\n", "12",
-        "123", "0.5", "-1", "e", "e5", "E+", "00", "\\n", "\\u00", "\\ud83d", "\\ude00", "\\\"",
-        "\\", "\xEC\x84", "\x9C\xEC", "\xEC\x84\x9C\xEC\x9A\xB8", "\xF0\x9F\x98", "\x80", "na",
-        "name", "\"name\"", "age", "x\"", "x\":", "x\", ", "1,", "1, ", "1]", "1}", "{}", "[]",
-        "\":1}", "\":{\"", "\":[", "null}", "true,"}) {
+  for (const char* token : {"",
+                            "a",
+                            "ab",
+                            "aab",
+                            "bb",
+                            "true",
+                            "false",
+                            "null",
+                            "\"",
+                            "\":",
+                            "\": ",
+                            "\", \"",
+                            "\"}",
+                            "\"}]",
+                            "}}",
+                            "]}",
+                            "]]",
+                            "[[",
+                            "{\"",
+                            "[{\"",
+                            ",\"",
+                            ", ",
+                            " ",
+                            "  ",
+                            "\n  ",
+                            "\n",
+                            "12",
+                            "123",
+                            "0.5",
+                            "-1",
+                            "e",
+                            "e5",
+                            "E+",
+                            "00",
+                            "\\n",
+                            "\\u00",
+                            "\\ud83d",
+                            "\\ude00",
+                            "\\\"",
+                            "\\",
+                            "\xEC\x84",
+                            "\x9C\xEC",
+                            "\xEC\x84\x9C\xEC\x9A\xB8",
+                            "\xF0\x9F\x98",
+                            "\x80",
+                            "na",
+                            "name",
+                            "\"name\"",
+                            "age",
+                            "x\"",
+                            "x\":",
+                            "x\", ",
+                            "1,",
+                            "1, ",
+                            "1]",
+                            "1}",
+                            "{}",
+                            "[]",
+                            "\":1}",
+                            "\":{\"",
+                            "\":[",
+                            "null}",
+                            "true,"}) {
     tokens.emplace_back(token);
   }
   return std::make_shared<TokenTrie>(tokens);
@@ -61,9 +117,19 @@ inline std::vector<uint32_t> allowed(const Matcher& matcher, const TokenTrie& to
   return out;
 }
 
-// Draws tokens from the masks until the grammar can end, then ends with some chance; after
-// `patience` tokens, only those that lead to an end soonest by trial. Checks at each step that every
-// allowed token is accepted and that there is a way on.
+// The mask holds exactly the tokens that can be accepted one by one.
+inline void expect_exact_mask(const Matcher& matcher, const TokenTrie& tokens) {
+  std::vector<uint32_t> expected;
+  for (uint32_t id = 0; id < tokens.vocabulary_size(); ++id) {
+    Matcher copy = matcher;
+    if (copy.accept(id)) expected.push_back(id);
+  }
+  EXPECT_EQ(allowed(matcher, tokens), expected);
+}
+
+// Draws tokens from the masks until the grammar can end, then ends with some chance, and for certain
+// after `patience` tokens. Checks at each step that there is a way on, and that what was drawn is
+// accepted.
 inline std::string random_walk(const Matcher& fresh, const TokenTrie& tokens, std::mt19937& random,
                                int patience) {
   Matcher matcher = fresh;

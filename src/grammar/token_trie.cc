@@ -31,12 +31,15 @@ TokenTrie::TokenTrie(const std::vector<std::string>& bytes_of_token) {
 
   // In the order of their bytes, each token adds the nodes behind what it shares with the one
   // before.
-  nodes_.push_back({.end = 0, .first_token = 0, .depth = 0, .byte = 0});
+  nodes_.push_back({.end = 0, .first_token = 0, .depth = 0, .deepest = 0, .byte = 0});
   std::vector<uint32_t> path{0};  // nodes of the token before
   std::string_view before;
   const auto close = [&](size_t depth) {
     for (; path.size() > depth + 1; path.pop_back()) {
-      nodes_[path.back()].end = static_cast<uint32_t>(nodes_.size());
+      Node& node = nodes_[path.back()];
+      node.end = static_cast<uint32_t>(nodes_.size());
+      Node& parent = nodes_[path[path.size() - 2]];
+      parent.deepest = std::max(parent.deepest, node.deepest);
     }
   };
   for (uint32_t i = 0; i < tokens_.size(); ++i) {
@@ -50,6 +53,7 @@ TokenTrie::TokenTrie(const std::vector<std::string>& bytes_of_token) {
       nodes_.push_back({.end = 0,
                         .first_token = i,
                         .depth = static_cast<uint16_t>(depth + 1),
+                        .deepest = static_cast<uint16_t>(depth + 1),
                         .byte = static_cast<uint8_t>(token[depth])});
     }
     before = token;
@@ -59,6 +63,7 @@ TokenTrie::TokenTrie(const std::vector<std::string>& bytes_of_token) {
   nodes_.push_back({.end = nodes_[0].end,
                     .first_token = static_cast<uint32_t>(tokens_.size()),
                     .depth = 0,
+                    .deepest = 0,
                     .byte = 0});
 }
 

@@ -16,6 +16,7 @@ class TokenTrie {
     uint32_t end;  // one behind the last node of its subtree; nodes are in depth-first order
     uint32_t first_token;  // into tokens(); those of this node end where the next node's begin
     uint16_t depth;        // bytes from the root
+    uint16_t deepest;      // the depth of the longest token in its subtree
     uint8_t byte;
   };
 
