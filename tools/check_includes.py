@@ -7,6 +7,7 @@ import sys
 
 MAY_INCLUDE = {
     "base": [],
+    "load": ["base"],
     "tensor": ["base"],
     "model": ["base", "tensor"],
     "cluster": ["base", "tensor"],
@@ -26,7 +27,7 @@ MAY_INCLUDE = {
     "server": ["base", "tensor", "model", "cluster", "cost", "protocol", "group", "schedule", "text"],
     "calibrate": ["base", "tensor", "model", "cluster", "cost", "simulate"],
     "cli": ["base", "tensor", "model", "cluster", "cost", "simulate", "plan", "protocol", "group",
-            "schedule", "text", "verify", "server"],
+            "schedule", "text", "verify", "server", "load"],
 }
 # Programs and tests that prove ranks need MPI's side beside the front's.
 EXTRA = {

@@ -4,16 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/http_url.h"
+
 namespace dure {
-
-struct HttpUrl {
-  std::string host;
-  std::string port;
-  std::string path;  // "" or "/v1", without a slash at its end
-};
-
-// "http://127.0.0.1:8000/v1"; "http://" may be left out. Throws bad_input for anything else.
-HttpUrl parse_url(std::string_view text);
 
 class HttpCall {
  public:
