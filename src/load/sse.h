@@ -20,9 +20,6 @@ class SseParser {
   // bad_input where one event's data is longer than most_event_bytes.
   bool feed(std::string_view bytes, const OnEvent& on_event);
 
-  // Whether the stream may end here: not in the middle of an event.
-  bool at_border() const { return line_.empty() && data_.empty() && !has_data_; }
-
   static constexpr size_t most_event_bytes = size_t{16} << 20;
 
  private:
