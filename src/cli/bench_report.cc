@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -25,7 +26,7 @@ std::string plural(int64_t count, const char* what) {
 }
 
 std::string rate_text(double per_s) {
-  if (per_s >= 1000.0) return format_count(static_cast<int64_t>(per_s + 0.5));
+  if (per_s >= 1000.0) return format_count(std::llround(per_s));
   return fmt::format("{:.{}f}", per_s, per_s < 10.0 ? 2 : 1);
 }
 

@@ -66,6 +66,7 @@ struct Span {
 // From being sent to the first token (or the end, where none came), as spans apart from each other.
 std::vector<Span> waits_of(const std::vector<Record>& records) {
   std::vector<Span> spans;
+  spans.reserve(records.size());
   for (const Record& record : records) {
     spans.push_back(
         {record.sent_s, record.arrivals_s.empty() ? record.end_s : record.arrivals_s.front()});
