@@ -14,6 +14,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <tuple>
 
 #include "base/thread_pool.h"
 #include "kernels/backend.h"
@@ -276,6 +277,30 @@ void recurrence(benchmark::State& state, Machine& machine, const Inputs& inputs,
           [&] { inputs.run(*machine.backend, slices, layer, out.data()); });
 }
 
+// A row each of 64 sequences over Qwen3's vocabulary: logits as language models give them, of which
+// few matter, or nearly equal ones, as random weights give. Bytes: the logits, read once.
+void sampling(benchmark::State& state, Machine& machine, bool peaked, const SampleSpec& spec,
+              int32_t logprobs) {
+  constexpr int64_t rows = 64, vocab = 151936;
+  auto logits = random_floats(rows * vocab, 1);
+  for (int64_t i = 0; peaked && i < rows * vocab; ++i) {
+    float& logit = logits[static_cast<size_t>(i)];
+    logit *= 4.0f;
+    if (i % 997 == 0) logit += 24.0f * logit / 4.0f;
+  }
+  std::vector<SampleRow> batch(rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    SampleRow& row = batch[static_cast<size_t>(i)];
+    row.logits = logits.data() + i * vocab;
+    row.spec = spec;
+    row.position = static_cast<uint64_t>(i);
+    row.logprobs = logprobs;
+  }
+  std::vector<SampledRow> results(rows);
+  measure(state, machine, Compute::fp32, 0.0, static_cast<double>(rows * vocab * 4),
+          [&] { machine.backend->sample(batch, vocab, results.data()); });
+}
+
 template <class Function>
 void add(const std::string& name, const Function& function) {
   benchmark::RegisterBenchmark(name.c_str(), function)
@@ -346,6 +371,22 @@ void register_all(Machine& machine) {
               "/context:" + std::to_string(context) + "/tokens:" + std::to_string(tokens),
           [&machine, c = context, t = tokens, choose](benchmark::State& state) {
             sparse_index(state, machine, c, t, choose);
+          });
+    }
+  }
+  const std::tuple<std::string, SampleSpec, int32_t> samplings[] = {
+      {"greedy", {0.0f}, -1},
+      {"greedy_logprobs_20", {0.0f}, 20},
+      {"temperature", {1.0f}, -1},
+      {"top_k_50", {1.0f, 50}, -1},
+      {"top_p", {1.0f, 0, 0.9f}, -1},
+      {"min_p", {1.0f, 0, 1.0f, 0.05f}, -1},
+      {"top_k_50_top_p", {0.7f, 50, 0.9f}, -1}};
+  for (const auto& [name, spec, logprobs] : samplings) {
+    for (const bool peaked : {true, false}) {
+      add("sample/" + name + (peaked ? "/peaked" : "/flat"),
+          [&machine, peaked, spec = spec, logprobs = logprobs](benchmark::State& state) {
+            sampling(state, machine, peaked, spec, logprobs);
           });
     }
   }

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "cost/step_buffers.h"
 #include "engine/load_weights.h"
-#include "kernels/sample.h"
 #include "model/load_spec.h"
 
 namespace dure {
@@ -21,17 +21,10 @@ int64_t peak_rss_bytes() {
   return int64_t{usage.ru_maxrss} * 1024;
 }
 
-int32_t choose_token(const float* logits, int64_t vocab, const SamplingParams& params,
-                     const Slice& slice) {
-  SampleSpec spec;
-  spec.temperature = params.temperature;
-  spec.top_p = params.top_p;
-  spec.min_p = params.min_p;
-  spec.top_k = params.top_k;
-  spec.seed = params.seed;
-  // The counter is the position that the new token will have.
-  const auto position = static_cast<uint64_t>(slice.start) + slice.tokens.size();
-  return sample({logits, static_cast<size_t>(vocab)}, spec, position);
+TokenLogprobs logprobs_of(const SampledRow& row) {
+  TokenLogprobs made{row.token, row.logprob, row.rank, {}};
+  for (const TokenLogprob& each : row.top) made.top.push_back({each.token, each.logprob});
+  return made;
 }
 
 }  // namespace
@@ -53,7 +46,7 @@ RankModel::RankModel(const StartGroup& start, World& world)
   limits_.states = start.states;
   limits_.context = start.context;
   limits_.max_batch_tokens = start.max_batch_tokens;
-  sampling_.resize(static_cast<size_t>(std::max(0, start.states)));
+  samplers_.resize(static_cast<size_t>(std::max(0, start.states)));
 }
 
 void RankModel::load() {
@@ -116,8 +109,8 @@ GroupStats RankModel::stats() const {
 
 std::optional<StepDone> RankModel::run(const Step& step) {
   const StepBatch batch = batch_of(step, layout_, share_.place, limits_);
-  for (const Slice* slice : batch.slices) {
-    if (slice->setup) sampling_[static_cast<size_t>(slice->state)] = slice->setup->sampling;
+  if (share_.last_stage) {
+    for (const Slice* slice : batch.slices) sampler_of(*slice).take(*slice);
   }
   world_.begin_step(step.id);
   std::vector<RouteTrace> routes;
@@ -136,39 +129,78 @@ std::optional<StepDone> RankModel::run(const Step& step) {
   return part;
 }
 
-std::vector<SliceResult> RankModel::results(const StepBatch& step,
-                                            const std::vector<RouteTrace>& routes) {
-  std::vector<SliceResult> results(step.slices.size());
-  std::vector<int64_t> rows;  // that need logits
-  std::vector<size_t> slice_of_row;
+SlotSampler& RankModel::sampler_of(const Slice& slice) {
+  return samplers_[static_cast<size_t>(slice.state)];
+}
+
+// The rows that need logits, and what is asked of each.
+RankModel::Asked RankModel::asked(const StepBatch& step) {
+  Asked asked;
   for (size_t i = 0; i < step.slices.size(); ++i) {
     const Slice& slice = *step.slices[i];
     const AttentionSlice& at = step.batch.slices[i];
-    results[i].sequence = slice.sequence;
-    if (slice.want == Want::nothing) continue;
-    if (slice.want == Want::all_logits) {
-      TracedSlice& trace = results[i].trace.emplace();
-      trace.vocab = static_cast<int32_t>(spec_.vocab);
-      trace.logits.reserve(static_cast<size_t>(at.tokens * spec_.vocab));
-    }
-    const int64_t first = slice.want == Want::token ? at.row + at.tokens - 1 : at.row;
-    for (int64_t row = first; row < at.row + at.tokens; ++row) {
-      rows.push_back(row);
-      slice_of_row.push_back(i);
+    SlotSampler& sampler = sampler_of(slice);
+    const int64_t told = sampler.told_prompt_rows(slice);
+    for (int64_t row = 0; row < at.tokens; ++row) {
+      const bool draws = slice.want != Want::nothing && row + 1 == at.tokens;
+      if (row >= told && !draws && slice.want != Want::all_logits) continue;
+      const size_t place = asked.rows.size();
+      asked.rows.push_back(at.row + row);
+      asked.slice_of_row.push_back(i);
+      if (row < told) asked.samples.push_back({place, sampler.prompt_token(slice, row)});
+      if (draws) asked.samples.push_back({place, sampler.next_token(slice)});
     }
   }
-  stage_->logits(rows, [&](size_t index, const float* logits) {
-    if (share_.place.tp != 0) return;
-    const size_t i = slice_of_row[index];
-    SliceResult& result = results[i];
-    if (result.trace) {
-      result.trace->logits.insert(result.trace->logits.end(), logits, logits + spec_.vocab);
+  return asked;
+}
+
+void RankModel::answer(std::span<const Asked::Sample> samples,
+                       const std::vector<size_t>& slice_of_row,
+                       std::vector<SliceResult>* results) const {
+  std::vector<SampleRow> rows;
+  for (const Asked::Sample& sample : samples) rows.push_back(sample.row);
+  std::vector<SampledRow> sampled(rows.size());
+  backend_->sample(rows, spec_.vocab, sampled.data());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    SliceResult& result = (*results)[slice_of_row[samples[i].place]];
+    if (rows[i].given < 0) {
+      result.token = sampled[i].token;
+      if (rows[i].logprobs >= 0 && sampled[i].token >= 0) result.logprobs = logprobs_of(sampled[i]);
+    } else if (sampled[i].token >= 0) {
+      result.prompt_logprobs.push_back(logprobs_of(sampled[i]));
+    } else {
+      constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+      result.prompt_logprobs.push_back({rows[i].given, nan, 0, {}});
     }
-    const bool last = index + 1 == rows.size() || slice_of_row[index + 1] != i;
-    if (!last) return;
-    const Slice& slice = *step.slices[i];
-    result.token =
-        choose_token(logits, spec_.vocab, sampling_[static_cast<size_t>(slice.state)], slice);
+  }
+}
+
+std::vector<SliceResult> RankModel::results(const StepBatch& step,
+                                            const std::vector<RouteTrace>& routes) {
+  std::vector<SliceResult> results(step.slices.size());
+  for (size_t i = 0; i < step.slices.size(); ++i) {
+    results[i].sequence = step.slices[i]->sequence;
+    if (step.slices[i]->want != Want::all_logits) continue;
+    TracedSlice& trace = results[i].trace.emplace();
+    trace.vocab = static_cast<int32_t>(spec_.vocab);
+    trace.logits.reserve(static_cast<size_t>(step.batch.slices[i].tokens * spec_.vocab));
+  }
+  Asked asked = this->asked(step);
+  size_t next = 0;  // of asked.samples
+  stage_->logits(asked.rows, [&](size_t first, size_t count, const float* logits) {
+    if (share_.place.tp != 0) return;
+    for (size_t i = 0; i < count; ++i) {
+      SliceResult& result = results[asked.slice_of_row[first + i]];
+      if (!result.trace) continue;
+      const float* row = logits + static_cast<int64_t>(i) * spec_.vocab;
+      result.trace->logits.insert(result.trace->logits.end(), row, row + spec_.vocab);
+    }
+    const size_t begin = next;
+    for (; next < asked.samples.size() && asked.samples[next].place < first + count; ++next) {
+      Asked::Sample& sample = asked.samples[next];
+      sample.row.logits = logits + static_cast<int64_t>(sample.place - first) * spec_.vocab;
+    }
+    answer(std::span(asked.samples).subspan(begin, next - begin), asked.slice_of_row, &results);
   });
   if (step.traced) add_routes(step, routes, &results);
   return results;

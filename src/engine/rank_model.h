@@ -3,10 +3,13 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "cost/resident.h"
 #include "engine/kv_cache.h"
+#include "engine/slot_sampler.h"
 #include "engine/stage.h"
 #include "engine/step_batch.h"
 #include "layers/runtime.h"
@@ -32,6 +35,20 @@ class RankModel {
   std::optional<StepDone> run(const Step& step);
 
  private:
+  // Rows of a step's batch that need logits.
+  struct Asked {
+    struct Sample {
+      size_t place = 0;  // in rows
+      SampleRow row;     // without logits yet
+    };
+    std::vector<int64_t> rows;
+    std::vector<size_t> slice_of_row;
+    std::vector<Sample> samples;  // in order of rows
+  };
+  SlotSampler& sampler_of(const Slice& slice);
+  Asked asked(const StepBatch& step);
+  void answer(std::span<const Asked::Sample> samples, const std::vector<size_t>& slice_of_row,
+              std::vector<SliceResult>* results) const;
   std::vector<SliceResult> results(const StepBatch& step, const std::vector<RouteTrace>& routes);
   void add_routes(const StepBatch& step, const std::vector<RouteTrace>& routes,
                   std::vector<SliceResult>* results) const;
@@ -42,7 +59,7 @@ class RankModel {
   Layout layout_;
   RankShare share_;
   StepLimits limits_;
-  std::vector<SamplingParams> sampling_;  // of each slot
+  std::vector<SlotSampler> samplers_;  // of each slot; where this is the last stage
   std::unique_ptr<CheckpointReader> checkpoint_;
   std::vector<Weight> inventory_;
   std::vector<Resident> residents_;

@@ -23,15 +23,13 @@ class Stage {
   void forward(const Batch& batch, std::vector<RouteTrace>* traces);
 
   // Last stage: the final hidden rows `rows` of the batch, as logits[rows, vocab], in rounds of at
-  // most logit_rows; `use(index into rows, logits)` sees each on every tp rank.
+  // most logit_rows; `use(first of rows, count, logits)` sees each round on every tp rank.
   template <class Use>
   void logits(const std::vector<int64_t>& rows, const Use& use) {
     for (size_t first = 0; first < rows.size(); first += static_cast<size_t>(logit_rows)) {
       const auto count = std::min(rows.size() - first, static_cast<size_t>(logit_rows));
       const float* all = compute_logits(rows.data() + first, static_cast<int64_t>(count));
-      for (size_t i = 0; i < count; ++i) {
-        use(first + i, all + static_cast<int64_t>(i) * runtime_.spec.vocab);
-      }
+      use(first, count, all);
     }
   }
 

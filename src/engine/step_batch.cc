@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/check_setup.h"
 
 namespace dure {
 namespace {
@@ -37,6 +38,7 @@ void check_slice(const Step& step, const Slice& slice, const Layout& layout,
   if (slice.state < 0 || slice.state >= limits.states) {
     refuse(fmt::format("state {} of {}", slice.state, limits.states));
   }
+  if (const std::string fault = setup_fault(slice, limits.vocab); !fault.empty()) refuse(fault);
   for (const int32_t page : slice.pages) {
     if (page < 0 || page >= limits.pages) {
       refuse(fmt::format("page {} of {}", page, limits.pages));

@@ -24,8 +24,8 @@ struct StepLimits {
 };
 
 // Throws `failed` naming step and slice where the step asks for what the group does not have (a
-// page, a state, a token, a dp group, more rows than the buffers hold). `step` must outlive the
-// result.
+// page, a state, a token, a dp group, more rows than the buffers hold) or sampling that no front
+// asks for (check_setup.h). `step` must outlive the result.
 StepBatch batch_of(const Step& step, const Layout& layout, const RankPlace& place,
                    const StepLimits& limits);
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "kernels/packed_matrix.h"
+#include "kernels/sample.h"
 #include "tensor/dtype.h"
 
 namespace dure {
@@ -386,6 +387,9 @@ class Backend {
   // apart (out may be x); z: the same, rows `z_stride` apart.
   virtual void gated_norm(const float* x, int64_t rows, int64_t stride, const float* z,
                           int64_t z_stride, const GatedNorm& norm, float* out) = 0;
+
+  // A token and what is to be told of it, of each row: kernels/sample.h. results: [rows].
+  virtual void sample(std::span<const SampleRow> rows, int64_t vocab, SampledRow* results) = 0;
 };
 
 // Floats of one slot's state: of causal_conv; of a recurrence with `keys` = key_dim and `values` =

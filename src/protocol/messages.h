@@ -119,8 +119,9 @@ struct TracedSlice {  // for Want::all_logits
 
 struct SliceResult {
   uint64_t sequence = 0;
-  int32_t token = -1;  // sampled, also for all_logits; -1 for Want::nothing, and where the
-                       // logits are no distribution
+  // Sampled, also for all_logits. -1 for Want::nothing, and where the logits are no distribution
+  // (a NaN, say); -2 where the parameters and the mask leave no token.
+  int32_t token = -1;
   std::optional<TracedSlice> trace;
   std::optional<TokenLogprobs> logprobs;  // of the sampled token, where its setup asks for them
   // Where its setup asks for them: one for each position of the slice after which the prompt goes

@@ -57,8 +57,8 @@ struct TopLogprob {
 
 struct TokenLogprobs {
   int32_t token = 0;
-  float logprob = 0.0f;
-  int32_t rank = 0;  // 1: no token has a larger logit; counts the tokens that do
+  float logprob = 0.0f;  // NaN where a prompt token's logits were no distribution
+  int32_t rank = 0;      // 1: no token has a larger logit; counts the tokens that do
   // The most probable tokens, as many as were asked for (fewer if the vocabulary is smaller), the
   // most probable first, the lower id first among equals. The token itself is among them only where
   // it is one of them.

@@ -76,6 +76,7 @@ class ReferenceBackend final : public Backend {
                 const StateLayer& state, float* out) override;
   void gated_norm(const float* x, int64_t rows, int64_t stride, const float* z, int64_t z_stride,
                   const GatedNorm& norm, float* out) override;
+  void sample(std::span<const SampleRow> rows, int64_t vocab, SampledRow* results) override;
 };
 
 }  // namespace dure

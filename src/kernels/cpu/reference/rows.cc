@@ -1,8 +1,9 @@
-// Norms, rotation and embedding of the reference backend.
+// Norms, rotation, embedding and sampling of the reference backend.
 #include <cmath>
 #include <cstring>
 
 #include "kernels/cpu/reference/reference_backend.h"
+#include "kernels/cpu/sample_row.h"
 #include "kernels/float_bits.h"
 #include "kernels/sum_order.h"
 
@@ -22,7 +23,16 @@ void scale_row(const float* x, int64_t width, float factor, const float* w, floa
   for (int64_t i = 0; i < width; ++i) out[i] = x[i] * factor * (w ? w[i] : 1.0f);
 }
 
+void exp_row(const float* x, int64_t count, float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = std::exp(x[i]);
+}
+
 }  // namespace
+
+void ReferenceBackend::sample(std::span<const SampleRow> rows, int64_t vocab, SampledRow* results) {
+  SampleScratch scratch;
+  for (const SampleRow& row : rows) *results++ = sample_row(row, vocab, exp_row, scratch);
+}
 
 void ReferenceBackend::rms_norm(const float* x, int64_t rows, int64_t width, int64_t stride,
                                 const float* w, float eps, float* out) {

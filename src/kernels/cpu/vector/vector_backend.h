@@ -8,6 +8,7 @@
 #include "base/thread_pool.h"
 #include "kernels/backend.h"
 #include "kernels/cpu/choose_experts.h"
+#include "kernels/cpu/sample_row.h"
 #include "kernels/cpu/vector/kernel_table.h"
 
 namespace dure {
@@ -83,6 +84,7 @@ class VectorBackend final : public Backend {
                 const StateLayer& state, float* out) override;
   void gated_norm(const float* x, int64_t rows, int64_t stride, const float* z, int64_t z_stride,
                   const GatedNorm& norm, float* out) override;
+  void sample(std::span<const SampleRow> rows, int64_t vocab, SampledRow* results) override;
 
  private:
   // What all four products are: groups of rows, each with its own matrix of one common shape.
@@ -183,6 +185,7 @@ class VectorBackend final : public Backend {
   AlignedBuffer packed_x_;
   std::vector<AlignedBuffer> thread_scratch_;  // [threads]
   std::vector<RouteScratch> route_scratch_;    // [threads]
+  std::vector<SampleScratch> sample_scratch_;  // [threads]
   std::vector<Tile> tiles_;
   std::vector<Item> items_;
   std::vector<int64_t> steps_;  // of each segment

@@ -1,4 +1,4 @@
-// Construction of the vector backend, its norms, rotation and embedding.
+// Construction of the vector backend, its norms, rotation, embedding and sampling.
 #include <cmath>
 
 #include "kernels/cpu/vector/vector_backend.h"
@@ -8,6 +8,7 @@ namespace dure {
 VectorBackend::VectorBackend(std::string_view isa, const KernelTable& kernels, int threads)
     : isa_(isa), kernels_(kernels), pool_(threads) {
   thread_scratch_.resize(static_cast<size_t>(pool_.threads()));
+  sample_scratch_.resize(static_cast<size_t>(pool_.threads()));
 }
 
 std::byte* VectorBackend::reserve(AlignedBuffer& buffer, int64_t bytes) {
@@ -74,6 +75,13 @@ void VectorBackend::embed(const void* table, DType dtype, int64_t first, int64_t
     } else {
       std::fill(to, to + hidden, 0.0f);
     }
+  });
+}
+
+void VectorBackend::sample(std::span<const SampleRow> rows, int64_t vocab, SampledRow* results) {
+  pool_.run(static_cast<int64_t>(rows.size()), [&](int64_t row, int thread) {
+    results[row] = sample_row(rows[static_cast<size_t>(row)], vocab, kernels_.exp,
+                              sample_scratch_[static_cast<size_t>(thread)]);
   });
 }
 
