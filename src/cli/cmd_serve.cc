@@ -91,7 +91,8 @@ int run(const ServeFlags& flags) {
   EngineLoop engine(setup.engine, setup.model.tokenizer, [&](Group::Events events) {
     return Group::launch(setup.group, std::move(events));
   });
-  const ApiContext context{setup.model, engine, workers, setup.api};
+  DrainRate drain_rate;
+  const ApiContext context{setup.model, engine, workers, drain_rate, setup.api};
   live = &context;
 
   std::atomic<bool> told_to_stop{false};

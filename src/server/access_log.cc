@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -24,7 +25,7 @@ std::string utc(std::chrono::system_clock::time_point time) {
 }
 
 double rounded(double seconds) {
-  return static_cast<double>(static_cast<int64_t>(seconds * 1e6 + 0.5)) / 1e6;
+  return std::round(seconds * 1e6) / 1e6;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/drain_rate.h"
 #include "server/engine_loop.h"
 #include "server/http_message.h"
 #include "server/served_model.h"
@@ -22,6 +23,7 @@ struct ApiContext {
   const ServedModel& model;
   EngineLoop& engine;
   WorkerPool& workers;
+  DrainRate& drain_rate;
   ApiOptions options;
 };
 

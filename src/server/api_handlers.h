@@ -17,6 +17,7 @@ Handler detokenize;
 Handler health;  // api_status.cc
 Handler version;
 Handler metrics;
+Handler openapi;  // api_openapi.cc
 
 void reply_json(Exchange& exchange, std::string body);
 

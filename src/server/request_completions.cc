@@ -11,10 +11,22 @@ namespace {
 constexpr int32_t completion_default_max_tokens = 16;  // as OpenAI's
 constexpr size_t max_prompts = 1024;                   // of one request
 
+Json prompts_schema(int32_t vocab) {
+  const Json text = {{"type", "string"}};
+  Json ids = token_ids_schema(vocab);
+  const Json lists = {{"type", "array"},
+                      {"minItems", 1},
+                      {"maxItems", max_prompts},
+                      {"items", {{"anyOf", Json::array({text, ids})}}}};
+  ids["minItems"] = 1;
+  return {{"anyOf", Json::array({text, ids, lists})}};
+}
+
 // A string, a list of strings, a list of ids, or a list of lists of ids.
 std::vector<Prompt> read_prompts(Fields& fields, int32_t vocab) {
-  const Json* prompt = fields.find("prompt");
-  if (prompt == nullptr) fields.fail("prompt", "is missing");
+  const Json* prompt = fields.find("prompt", prompts_schema(vocab));
+  fields.require("prompt");
+  if (prompt == nullptr) return {};  // only described
   if (prompt->is_string()) return {prompt->get<std::string>()};
   if (!prompt->is_array() || prompt->empty()) {
     fields.fail("prompt", "must be a string, a list of strings, or token ids");
@@ -35,16 +47,12 @@ std::vector<Prompt> read_prompts(Fields& fields, int32_t vocab) {
   return prompts;
 }
 
-}  // namespace
-
-CompletionCall parse_completion_call(std::string_view body, const ServedModel& model) {
-  const Json json = parse_json(body, "request body");
-  Fields fields(json, "");
+CompletionCall read_completion_call(Fields& fields, const ServedModel& model) {
   CompletionCall call;
   call.generation = read_generation(fields, model);
   // Chats say logprobs: true. Here 0 asks for something, too: the logprob of each token itself.
-  const Json* logprobs = fields.find("logprobs");
-  if (logprobs != nullptr && logprobs->is_number()) {
+  const Json* logprobs = fields.find("logprobs", {{"const", false}});
+  if (logprobs != nullptr && *logprobs != false) {
     fields.fail("logprobs", "is not supported by this server");
   }
   call.generation.default_max_tokens = completion_default_max_tokens;
@@ -57,21 +65,20 @@ CompletionCall parse_completion_call(std::string_view body, const ServedModel& m
   return call;
 }
 
-TokenizeCall parse_tokenize_call(std::string_view body, const ServedModel& model) {
-  const Json json = parse_json(body, "request body");
-  Fields fields(json, "");
+TokenizeCall read_tokenize_call(Fields& fields, const ServedModel& model) {
   read_model(fields, model);
   TokenizeCall call;
-  if (fields.find("prompt") != nullptr && fields.find("messages") != nullptr) {
-    fields.fail("messages", "and prompt cannot both be given");
-  }
-  if (const std::optional<std::string> prompt = fields.text("prompt")) {
-    call.input = *prompt;
-    call.add_special = fields.boolean("add_special_tokens").value_or(true);
-  } else if (fields.find("messages") != nullptr) {
-    call.input = read_conversation(fields);
-  } else {
+  const std::optional<std::string> prompt = fields.text("prompt");
+  Conversation conversation = read_conversation(fields);
+  if (prompt && conversation.messages) fields.fail("messages", "and prompt cannot both be given");
+  if (!prompt && !conversation.messages && !fields.describes()) {
     fields.fail("prompt", "or messages must be given");
+  }
+  call.add_special = fields.boolean("add_special_tokens").value_or(true);
+  if (prompt) {
+    call.input = *prompt;
+  } else {
+    call.input = std::move(conversation);
   }
   fields.unsupported("return_token_strs");
   fields.unsupported("tools");
@@ -79,14 +86,50 @@ TokenizeCall parse_tokenize_call(std::string_view body, const ServedModel& model
   return call;
 }
 
-std::vector<int32_t> parse_detokenize_call(std::string_view body, const ServedModel& model) {
-  const Json json = parse_json(body, "request body");
-  Fields fields(json, "");
+std::vector<int32_t> read_detokenize_call(Fields& fields, const ServedModel& model) {
   read_model(fields, model);
-  if (fields.find("tokens") == nullptr) fields.fail("tokens", "is missing");
   std::vector<int32_t> tokens = fields.tokens("tokens", model.vocab);
+  fields.require("tokens");
   fields.refuse_unknown();
   return tokens;
+}
+
+template <class Read>
+auto parse_with(const Read& read, std::string_view body, const ServedModel& model) {
+  const Json json = parse_json(body, "request body");
+  Fields fields(json, "");
+  return read(fields, model);
+}
+
+template <class Read>
+Json describe_with(const Read& read, const ServedModel& model) {
+  return describe_fields([&](Fields& fields) { read(fields, model); });
+}
+
+}  // namespace
+
+CompletionCall parse_completion_call(std::string_view body, const ServedModel& model) {
+  return parse_with(read_completion_call, body, model);
+}
+
+TokenizeCall parse_tokenize_call(std::string_view body, const ServedModel& model) {
+  return parse_with(read_tokenize_call, body, model);
+}
+
+std::vector<int32_t> parse_detokenize_call(std::string_view body, const ServedModel& model) {
+  return parse_with(read_detokenize_call, body, model);
+}
+
+Json describe_completion_call(const ServedModel& model) {
+  return describe_with(read_completion_call, model);
+}
+
+Json describe_tokenize_call(const ServedModel& model) {
+  return describe_with(read_tokenize_call, model);
+}
+
+Json describe_detokenize_call(const ServedModel& model) {
+  return describe_with(read_detokenize_call, model);
 }
 
 }  // namespace dure

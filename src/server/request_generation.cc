@@ -10,7 +10,7 @@ namespace dure {
 namespace {
 
 constexpr size_t max_stops = 16;
-constexpr size_t max_stop_bytes = 1024;
+constexpr size_t max_stop_characters = 1024;
 
 uint64_t random_seed() {
   thread_local std::random_device device;
@@ -21,8 +21,8 @@ SamplingParams read_sampling(Fields& fields, const SamplingDefaults& defaults) {
   SamplingParams sampling;
   sampling.temperature =
       static_cast<float>(fields.number("temperature", 0.0, 100.0).value_or(defaults.temperature));
-  sampling.top_p = static_cast<float>(fields.number("top_p", 0.0, 1.0).value_or(defaults.top_p));
-  if (sampling.top_p <= 0.0f) fields.fail("top_p", "must be above 0 and at most 1");
+  sampling.top_p =
+      static_cast<float>(fields.number_above("top_p", 0.0, 1.0).value_or(defaults.top_p));
   sampling.min_p = static_cast<float>(fields.number("min_p", 0.0, 1.0).value_or(defaults.min_p));
   const int64_t top_k = fields.integer("top_k", -1, INT32_MAX).value_or(defaults.top_k);
   sampling.top_k = static_cast<int32_t>(std::max<int64_t>(0, top_k));
@@ -32,17 +32,7 @@ SamplingParams read_sampling(Fields& fields, const SamplingDefaults& defaults) {
 }
 
 void read_stops(Fields& fields, const ServedModel& model, GenerationFields& made) {
-  made.stop = fields.texts("stop");
-  if (made.stop.size() > max_stops) {
-    fields.fail("stop", fmt::format("may have {} strings, not {}", max_stops, made.stop.size()));
-  }
-  for (const std::string& stop : made.stop) {
-    if (stop.empty()) fields.fail("stop", "must not hold an empty string");
-    if (stop.size() > max_stop_bytes) {
-      fields.fail("stop", fmt::format("must not hold a string of {} bytes; {} is the most",
-                                      stop.size(), max_stop_bytes));
-    }
-  }
+  made.stop = fields.texts("stop", max_stops, max_stop_characters);
   made.stop_ids = fields.tokens("stop_token_ids", model.vocab);
   if (!fields.boolean("ignore_eos").value_or(false)) {
     made.stop_ids.insert(made.stop_ids.end(), model.eos_ids.begin(), model.eos_ids.end());
@@ -50,17 +40,12 @@ void read_stops(Fields& fields, const ServedModel& model, GenerationFields& made
   made.show_stop_string = fields.boolean("include_stop_str_in_output").value_or(false);
 }
 
-// OpenAI's ranges are checked first, so that a value that is wrong everywhere is called wrong.
 void refuse_what_is_not_done(Fields& fields) {
-  fields.number("presence_penalty", -2.0, 2.0);
-  fields.number("frequency_penalty", -2.0, 2.0);
   fields.unsupported("presence_penalty");
   fields.unsupported("frequency_penalty");
   fields.unsupported("repetition_penalty", {1});
   fields.unsupported("length_penalty", {1});
-  if (fields.integer("n", 1, 128).value_or(1) != 1) {
-    fields.fail("n", "must be 1: this server gives one answer per prompt");
-  }
+  fields.integer("n", 1, 1);
   fields.unsupported("best_of", {1});
   for (const char* name :
        {"logit_bias", "logprobs", "prompt_logprobs", "min_tokens", "use_beam_search",
@@ -77,14 +62,15 @@ void refuse_what_is_not_done(Fields& fields) {
 
 void read_stream(Fields& fields, GenerationFields& made) {
   made.stream = fields.boolean("stream").value_or(false);
-  const Json* options = fields.find("stream_options");
-  if (options == nullptr) return;
-  if (!made.stream) fields.fail("stream_options", "is only allowed when stream is true");
-  Fields inner(*options, "stream_options");
-  made.include_usage = inner.boolean("include_usage").value_or(false);
-  inner.ignore({"include_obfuscation"});
-  inner.unsupported("continuous_usage_stats");
-  inner.refuse_unknown();
+  if (!made.stream && fields.has("stream_options")) {
+    fields.fail("stream_options", "is only allowed when stream is true");
+  }
+  fields.object("stream_options", [&](Fields& options) {
+    made.include_usage = options.boolean("include_usage").value_or(false);
+    options.ignore({"include_obfuscation"});
+    options.unsupported("continuous_usage_stats");
+    options.refuse_unknown();
+  });
 }
 
 }  // namespace

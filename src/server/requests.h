@@ -84,4 +84,10 @@ CompletionCall parse_completion_call(std::string_view body, const ServedModel& m
 TokenizeCall parse_tokenize_call(std::string_view body, const ServedModel& model);
 std::vector<int32_t> parse_detokenize_call(std::string_view body, const ServedModel& model);
 
+// JSON schemas of the same bodies, written by the same code (fields.h).
+Json describe_chat_call(const ServedModel& model);
+Json describe_completion_call(const ServedModel& model);
+Json describe_tokenize_call(const ServedModel& model);
+Json describe_detokenize_call(const ServedModel& model);
+
 }  // namespace dure

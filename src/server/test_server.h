@@ -73,7 +73,8 @@ class TestServer {
     model.longest_sequence = options.pages * 16 + 1;
     engine = std::make_unique<EngineLoop>(engine_options, model.tokenizer, ranks.factory());
     if (options.wait_ready) engine->wait_ready();
-    context = std::make_unique<ApiContext>(ApiContext{model, *engine, workers, options.api});
+    context =
+        std::make_unique<ApiContext>(ApiContext{model, *engine, workers, drain_rate, options.api});
     options.http.port = 0;
     http = std::make_unique<HttpServer>(
         options.http, [this](HttpRequest request, std::shared_ptr<Exchange> exchange) {
@@ -106,6 +107,7 @@ class TestServer {
   ServedModel model;
   FakeRanks ranks;
   WorkerPool workers;
+  DrainRate drain_rate;
   std::unique_ptr<EngineLoop> engine;
   std::unique_ptr<ApiContext> context;
   std::unique_ptr<HttpServer> http;
