@@ -33,12 +33,15 @@ Json success(const Route& route) {
   Json kinds = route.answer.empty() ? content("text/plain", {{"type", "string"}})
                                     : content("application/json", schema_reference(route.answer));
   if (!route.event.empty()) {
+    // The schema is of each event, as OpenAPI 3.2 has it.
+    const std::string data =
+        fmt::format("A {}, an Error that ends the stream, or [DONE].", route.event);
     kinds["text/event-stream"] = {
         {"schema",
-         {{"type", "string"},
-          {"description", fmt::format("Where stream is true: events whose data is a {}, an Error "
-                                      "that ends the stream, or [DONE].",
-                                      route.event)}}}};
+         {{"type", "object"},
+          {"description", "Where stream is true."},
+          {"required", {"data"}},
+          {"properties", {{"data", {{"type", "string"}, {"description", data}}}}}}}};
   }
   return {{"description", "Done."},
           {"headers", response_headers(false)},
