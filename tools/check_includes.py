@@ -29,9 +29,10 @@ MAY_INCLUDE = {
     "cli": ["base", "tensor", "model", "cluster", "cost", "simulate", "plan", "protocol", "group",
             "schedule", "text", "verify", "server", "load"],
 }
-# Programs and tests that prove ranks need MPI's side beside the front's.
+# Programs and tests that prove ranks need MPI's side beside the front's; those of masks, vocabularies.
 EXTRA = {
     re.compile(r"src/group/.*(_test|_main)\.cc"): ["comm"],
+    re.compile(r"src/grammar/.*(_test|_main)\.cc"): ["text"],
 }
 # Heavy headers stay out of headers: every file that includes ours would pay for them.
 HEAVY = re.compile(r'#include <(boost/|simdjson|nlohmann/json\.hpp|mpi\.h|CLI/)')

@@ -166,7 +166,6 @@ class Parser {
     entry.defined = true;
     const RuleId rule = entry.rule;
     skip();
-    if (lark_) take("|");  // a leading bar is usual there
     Expression body = alternatives();
     skip();
     take(";");

@@ -86,7 +86,7 @@ RuleId JsonRules::object() {
   const StateId open = builder_.add_state(), next = builder_.add_state();
   const StateId after = builder_.add_state();
   add_open(builder_.start(*object_), '{', open);
-  add_close(open, '}', builder_.end(*object_));
+  builder_.add_bytes(open, '}', '}', builder_.end(*object_));  // its blanks were read
   add_pair(open, after);
   add_separator(after, ',', next);
   add_pair(next, after);
@@ -100,7 +100,7 @@ RuleId JsonRules::array() {
   const StateId open = builder_.add_state(), next = builder_.add_state();
   const StateId after = builder_.add_state();
   add_open(builder_.start(*array_), '[', open);
-  add_close(open, ']', builder_.end(*array_));
+  builder_.add_bytes(open, ']', ']', builder_.end(*array_));
   builder_.add_call(open, value(), 1, 1, after);
   add_separator(after, ',', next);
   builder_.add_call(next, value(), 1, 1, after);

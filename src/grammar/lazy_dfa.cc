@@ -27,7 +27,7 @@ void LazyDfa::rehash(size_t slots) {
   }
 }
 
-uint32_t LazyDfa::intern(uint32_t room, const Configs& configs) {
+uint32_t LazyDfa::intern(uint32_t room, const Configs& configs, uint32_t need) {
   uint64_t hash = room * uint64_t{2} + (configs.finished ? 1 : 0);
   for (const Config& config : configs.items) {
     hash = (hash ^ (uint64_t{config.state} << 32 | config.frame)) * 0x9E3779B97F4A7C15U;
@@ -36,19 +36,16 @@ uint32_t LazyDfa::intern(uint32_t room, const Configs& configs) {
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    const State& state = states_[slots_[slot] - 1];
+    State& state = states_[slots_[slot] - 1];
     if (state.hash == hash && state.room == room && state.finished == configs.finished &&
         std::equal(configs.items.begin(), configs.items.end(),
                    configs_.begin() + static_cast<long>(state.begin),
                    configs_.begin() + static_cast<long>(state.begin + state.count))) {
+      state.need = std::max(state.need, need);
       return slots_[slot] - 1;
     }
   }
   const auto id = static_cast<uint32_t>(states_.size());
-  uint32_t need = 0;
-  for (const Config& config : configs.items) {
-    need = std::max(need, frames_[config.frame].depth + automaton_.height(config.state));
-  }
   states_.push_back({.hash = hash,
                      .begin = configs_.size(),
                      .count = static_cast<uint32_t>(configs.items.size()),
@@ -79,7 +76,7 @@ uint32_t LazyDfa::state_of(const LocalKey& key) {
   std::ranges::sort(from_.items);
   const auto doubles = std::ranges::unique(from_.items);
   from_.items.erase(doubles.begin(), doubles.end());
-  return intern(key[0], from_);
+  return intern(key[0], from_, 0);
 }
 
 uint32_t LazyDfa::make(uint32_t id, uint8_t byte_class) {
@@ -88,7 +85,7 @@ uint32_t LazyDfa::make(uint32_t id, uint8_t byte_class) {
                      configs_.begin() + static_cast<long>(state.begin + state.count));
   uint32_t made = dead;
   if (stepper_.step(frames_, state.room, from_, automaton_.byte_of_class()[byte_class], to_)) {
-    made = intern(state.room, to_);
+    made = intern(state.room, to_, stepper_.need());
   }
   table_[size_t{id} * classes_ + byte_class] = made;
   return made;
@@ -103,7 +100,7 @@ void LazyDfa::restart(std::span<uint32_t> kept) {
   configs_.clear();
   table_.clear();
   slots_.assign(64, 0);
-  intern(0, Configs{});  // dead
+  intern(0, Configs{}, 0);  // dead
   std::vector<uint32_t> path;
   for (uint32_t& id : kept) {
     if (id == dead) continue;
@@ -123,7 +120,7 @@ void LazyDfa::restart(std::span<uint32_t> kept) {
       configs.items.push_back(config);
     }
     std::ranges::sort(configs.items);
-    id = intern(state.room, configs);
+    id = intern(state.room, configs, state.need);
   }
 }
 

@@ -35,7 +35,7 @@ class LazyDfa {
 
   bool finished(uint32_t state) const { return states_[state].finished; }  // the common frame ends
   bool reads_on(uint32_t state) const { return states_[state].count != 0; }
-  // The room that the state's configurations need to end.
+  // The room that is needed to come here with nothing lost.
   uint32_t need(uint32_t state) const { return states_[state].need; }
 
   uint64_t work() const { return work_ + stepper_.work(); }
@@ -52,7 +52,7 @@ class LazyDfa {
     bool finished;
   };
 
-  uint32_t intern(uint32_t room, const Configs& configs);
+  uint32_t intern(uint32_t room, const Configs& configs, uint32_t need);
   void rehash(size_t slots);
 
   const Automaton& automaton_;

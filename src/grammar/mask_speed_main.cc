@@ -1,4 +1,4 @@
-// How long masks take over a real vocabulary: mask_speed TOKENIZER.JSON (byte-level BPE). Prints,
+// How long masks take over a real vocabulary: mask_speed FOLDER with a tokenizer.json. Prints,
 // for a handful of grammars, the times to compile, of the first walk through a document and of the
 // second.
 #include <fmt/format.h>
@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <ctime>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "grammar/code_points.h"
 #include "grammar/grammar.h"
 #include "grammar/matcher.h"
+#include "text/token_bytes.h"
 
 namespace {
 
@@ -27,28 +25,6 @@ double milliseconds() {
 
 double milliseconds_since(double begin) {
   return milliseconds() - begin;
-}
-
-// Byte-level BPE writes each byte as one printable character.
-std::vector<std::string> token_bytes(const Json& tokenizer) {
-  std::vector<int> byte_of(512, -1);
-  int next = 256;
-  for (int byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte != 0xAD);
-    byte_of[static_cast<size_t>(printable ? byte : next++)] = byte;
-  }
-  std::vector<std::string> out;
-  for (const auto& [text, id] : tokenizer["model"]["vocab"].items()) {
-    if (out.size() <= id.get<size_t>()) out.resize(id.get<size_t>() + 1);
-    std::string& bytes = out[id.get<size_t>()];
-    std::string_view rest = text;
-    for (uint32_t character = 0; take_utf8(rest, character);) {
-      if (character < byte_of.size() && byte_of[character] >= 0) {
-        bytes.push_back(static_cast<char>(byte_of[character]));
-      }
-    }
-  }
-  return out;
 }
 
 // The longest token that is allowed and continues the text, as a tokenizer would about choose.
@@ -141,11 +117,11 @@ std::vector<Case> cases() {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    fmt::print(stderr, "usage: mask_speed TOKENIZER.JSON\n");
+    fmt::print(stderr, "usage: mask_speed FOLDER\n");
     return 2;
   }
   try {
-    const std::vector<std::string> tokens = token_bytes(read_json_file(argv[1]));
+    const std::vector<std::string> tokens = token_bytes(*Tokenizer::load(argv[1]));
     const auto begin = milliseconds();
     const auto trie = std::make_shared<TokenTrie>(tokens);
     fmt::print("{} tokens, {} nodes, longest {} bytes, built in {:.0f} ms\n",

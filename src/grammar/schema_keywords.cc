@@ -304,9 +304,10 @@ std::optional<FlatSchema> merge(const SchemaDocument& document, const Json& wher
   } else if (b.format != nullptr && *a.format != *b.format) {
     document.refuse(where, "format", "two formats for one string cannot be combined");
   }
-  const bool patterned = a.pattern_property || b.pattern_property;
-  if (patterned && (!a.properties.empty() || !b.properties.empty() || a.additional ||
-                    b.additional || (a.pattern_property && b.pattern_property))) {
+  const auto about_names = [](const FlatSchema& schema) {
+    return !schema.properties.empty() || schema.additional || schema.pattern_property;
+  };
+  if ((a.pattern_property && about_names(b)) || (b.pattern_property && about_names(a))) {
     document.refuse(where, "patternProperties",
                     "patternProperties cannot be combined with another schema's properties");
   }

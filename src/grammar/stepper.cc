@@ -38,6 +38,7 @@ void Stepper::begin(Frames& frames, uint32_t room, Configs& out) {
   frames_ = &frames;
   out_ = &out;
   room_ = room;
+  need_ = 0;
   out.items.clear();
   out.finished = false;
   visits_ = 0;
@@ -80,9 +81,16 @@ void Stepper::leave(Frames& frames, uint32_t room, uint32_t frame, Configs& out)
   finish();
 }
 
+bool Stepper::fits(uint32_t frame, uint32_t height) {
+  if (height == unbounded) return false;
+  const uint32_t need = (*frames_)[frame].depth + height;
+  if (need > room_) return false;
+  need_ = std::max(need_, need);
+  return true;
+}
+
 void Stepper::add(StateId state, uint32_t frame, bool fresh) {
-  const uint32_t height = automaton_.height(state);
-  if (height == unbounded || (*frames_)[frame].depth + height > room_) return;
+  if (!fits(frame, automaton_.height(state))) return;
   if (visits_ >= max_visits_per_byte) return;
   const uint64_t key = uint64_t{state} << 33 | uint64_t{frame} << 1 | static_cast<uint64_t>(fresh);
   if (first_time(key)) open_.push_back({state, frame, fresh});
@@ -112,6 +120,10 @@ void Stepper::visit(const Visit& at) {
 void Stepper::enter(const Call& call, uint32_t id, const Visit& from) {
   if (call.low == 0) add(call.to, from.frame, from.fresh);
   if (call.high == 0) return;
+  // Both the rule and what comes after it must be able to end, else its last byte led nowhere.
+  const uint32_t inner = automaton_.height(automaton_.rule(call.rule).start);
+  const uint32_t after = automaton_.height(call.to);
+  if (inner == unbounded || !fits(from.frame, std::max(inner + 1, after))) return;
   const uint32_t frame =
       call.last ? from.frame : frames_->push(from.frame, id, call.low, call.high);
   add(automaton_.rule(call.rule).start, frame, true);

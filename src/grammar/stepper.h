@@ -24,6 +24,8 @@ class Stepper {
   void leave(Frames& frames, uint32_t room, uint32_t frame, Configs& out);
 
   uint64_t work() const { return work_; }  // visits so far
+  // The least room with which the last step would have come out the same, if it had enough.
+  uint32_t need() const { return need_; }
 
  private:
   struct Visit {
@@ -34,6 +36,7 @@ class Stepper {
 
   void begin(Frames& frames, uint32_t room, Configs& out);
   void finish();
+  bool fits(uint32_t frame, uint32_t height);
   void add(StateId state, uint32_t frame, bool fresh);
   void close();
   void visit(const Visit& visit);
@@ -45,6 +48,7 @@ class Stepper {
   Frames* frames_ = nullptr;
   Configs* out_ = nullptr;
   uint32_t room_ = 0;
+  uint32_t need_ = 0;
   uint64_t work_ = 0;
   size_t visits_ = 0;  // of this step
   std::vector<Visit> open_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -127,9 +128,9 @@ inline void expect_exact_mask(const Matcher& matcher, const TokenTrie& tokens) {
   EXPECT_EQ(allowed(matcher, tokens), expected);
 }
 
-// Draws tokens from the masks until the grammar can end, then ends with some chance, and for certain
-// after `patience` tokens. Checks at each step that there is a way on, and that what was drawn is
-// accepted.
+// Draws tokens from the masks until the grammar can end, then ends with some chance. After
+// `patience` tokens it ends for certain, and closes strings, objects and arrays where it may.
+// Checks at each step that there is a way on, and that what was drawn is accepted.
 inline std::string random_walk(const Matcher& fresh, const TokenTrie& tokens, std::mt19937& random,
                                int patience) {
   Matcher matcher = fresh;
@@ -141,7 +142,14 @@ inline std::string random_walk(const Matcher& fresh, const TokenTrie& tokens, st
     const std::vector<uint32_t> choices = allowed(matcher, tokens);
     EXPECT_FALSE(choices.empty()) << text;
     if (choices.empty() || step > patience * 50) return text;
-    const uint32_t token = choices[random() % choices.size()];
+    uint32_t token = choices[random() % choices.size()];
+    for (const char closing : step >= patience ? std::string_view("\"}]") : std::string_view()) {
+      const auto found = std::ranges::find_if(
+          choices, [&](uint32_t id) { return tokens.bytes(id) == std::string_view(&closing, 1); });
+      if (found == choices.end()) continue;
+      token = *found;
+      break;
+    }
     EXPECT_TRUE(matcher.accept(token)) << text << " + " << tokens.bytes(token);
     text += tokens.bytes(token);
   }
