@@ -15,12 +15,23 @@
 #include "grammar/json_schema.h"
 #include "grammar/limits.h"
 #include "grammar/regex_parser.h"
+#include "grammar/stepper.h"
 
 namespace dure::grammar {
 namespace {
 
 std::shared_ptr<const Grammar> built(AutomatonBuilder& builder, RuleId root) {
-  return std::make_shared<Grammar>(builder.build(root));
+  auto grammar = std::make_shared<Grammar>(builder.build(root));
+  // Some of it would never be produced.
+  Frames frames;
+  Configs configs;
+  Stepper(grammar->automaton()).start(frames, grammar->automaton().max_depth(), configs);
+  if (configs.items.size() >= max_configs) {
+    throw_bad_input(
+        fmt::format("{}: begins with more than {} parses at once", builder.what(), max_configs),
+        "write long lists of texts as texts, not as rules");
+  }
+  return grammar;
 }
 
 }  // namespace

@@ -74,8 +74,7 @@ uint32_t LazyDfa::state_of(const LocalKey& key) {
     from_.items.push_back({state, frame});
   }
   std::ranges::sort(from_.items);
-  const auto doubles = std::ranges::unique(from_.items);
-  from_.items.erase(doubles.begin(), doubles.end());
+  from_.items.erase(std::unique(from_.items.begin(), from_.items.end()), from_.items.end());
   return intern(key[0], from_, 0);
 }
 

@@ -58,10 +58,11 @@ void MaskSearch::add(const Configs& configs, const std::vector<uint32_t>& nodes)
     }
     groups[base].push_back(std::move(part));
   }
-  for (auto& [base, parts] : groups) {
+  for (auto& group : groups) {
+    const uint32_t base = group.first;
+    std::vector<LocalKey>& parts = group.second;
     std::ranges::sort(parts);
-    const auto doubles = std::ranges::unique(parts);
-    parts.erase(doubles.begin(), doubles.end());
+    parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
     LocalKey key{unbounded};
     for (const LocalKey& part : parts) key.insert(key.end(), part.begin(), part.end());
     work_ -= std::min<uint64_t>(work_, key.size());

@@ -51,8 +51,8 @@ void Stepper::begin(Frames& frames, uint32_t room, Configs& out) {
 void Stepper::finish() {
   close();
   std::ranges::sort(out_->items);
-  const auto doubles = std::ranges::unique(out_->items);  // fresh and not
-  out_->items.erase(doubles.begin(), doubles.end());
+  out_->items.erase(std::unique(out_->items.begin(), out_->items.end()),
+                    out_->items.end());  // fresh and not
 }
 
 void Stepper::start(Frames& frames, uint32_t room, Configs& out) {
