@@ -6,10 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -17,8 +14,6 @@
 
 namespace dure {
 namespace {
-
-constexpr size_t most_header_bytes = 64 << 10;
 
 int connect_to(const HttpUrl& url) {
   addrinfo wanted = {};
@@ -66,57 +61,30 @@ HttpCall::~HttpCall() {
 }
 
 bool HttpCall::receive() {
+  using State = HttpAnswerReader::State;
+  if (answer_.state() != State::head && answer_.state() != State::body) return false;
   std::array<char, 16384> bytes;
   const ssize_t got = ::recv(socket_, bytes.data(), bytes.size(), 0);
-  if (got <= 0) return false;
-  received_.append(bytes.data(), static_cast<size_t>(got));
+  if (got < 0) return false;
+  if (got == 0) answer_.close();
+  answer_.feed({bytes.data(), static_cast<size_t>(got)}, body_);
   return true;
 }
 
 void HttpCall::read_header(std::string_view where) {
-  size_t end = 0;
-  while ((end = received_.find("\r\n\r\n")) == std::string::npos) {
-    if (received_.size() > most_header_bytes || !receive()) {
-      throw Error(ErrorCode::unavailable, fmt::format("{} hung up without an answer", where));
-    }
+  while (!answer_.has_head() && receive()) {
   }
-  std::string head = received_.substr(0, end);
-  received_.erase(0, end + 4);
-  const auto parsed = std::from_chars(head.data() + std::min<size_t>(9, head.size()),
-                                      head.data() + head.size(), status_);
-  if (!head.starts_with("HTTP/1.") || parsed.ec != std::errc()) {
+  if (answer_.has_head()) return;
+  if (answer_.state() == HttpAnswerReader::State::broken) {
     throw Error(ErrorCode::failed, fmt::format("{} does not speak HTTP", where));
   }
-  std::transform(head.begin(), head.end(), head.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  chunked_ = head.find("\r\ntransfer-encoding: chunked") != std::string::npos;
-}
-
-// Part of a chunk, as much as has come; "" if that is nothing yet.
-std::string HttpCall::take_chunk() {
-  if (chunk_left_ == 0) {
-    const size_t begin = received_.starts_with("\r\n") ? 2 : 0;
-    const size_t line = received_.find("\r\n", begin);
-    if (line == std::string::npos) return "";
-    const auto parsed =
-        std::from_chars(received_.data() + begin, received_.data() + line, chunk_left_, 16);
-    received_.erase(0, line + 2);
-    ended_ = parsed.ec != std::errc() || chunk_left_ == 0;
-    if (ended_) return "";
-  }
-  std::string piece = received_.substr(0, chunk_left_);
-  received_.erase(0, piece.size());
-  chunk_left_ -= piece.size();
-  return piece;
+  throw Error(ErrorCode::unavailable, fmt::format("{} hung up without an answer", where));
 }
 
 std::string HttpCall::read_some() {
-  while (!ended_) {
-    std::string piece = chunked_ ? take_chunk() : std::exchange(received_, "");
-    if (!piece.empty()) return piece;
-    if (!ended_ && !receive()) ended_ = true;
+  while (body_.empty() && receive()) {
   }
-  return "";
+  return std::exchange(body_, "");
 }
 
 std::string HttpCall::read_all() {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/http_answer.h"
 #include "base/http_url.h"
 
 namespace dure {
@@ -18,22 +19,18 @@ class HttpCall {
   HttpCall(const HttpCall&) = delete;
   HttpCall& operator=(const HttpCall&) = delete;
 
-  int status() const { return status_; }
+  int status() const { return answer_.head().status; }
   // The next piece of the body; "" at its end, and when a signal interrupts the wait.
   std::string read_some();
   std::string read_all();
 
  private:
-  bool receive();  // more into received_; false at the end
+  bool receive();  // more of the answer; false at its end
   void read_header(std::string_view where);
-  std::string take_chunk();
 
   int socket_ = -1;
-  int status_ = 0;
-  bool chunked_ = false;
-  bool ended_ = false;
-  size_t chunk_left_ = 0;
-  std::string received_;
+  HttpAnswerReader answer_;
+  std::string body_;  // received, not yet handed out
 };
 
 }  // namespace dure

@@ -17,32 +17,24 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/http_answer.h"
 
 namespace dure::load {
 namespace {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
-namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
-
-constexpr uint32_t most_header_bytes = 64 << 10;
 
 // Every call is a file descriptor; the usual soft limit of 1024 is there for select().
 void raise_descriptor_limit() {
@@ -60,14 +52,7 @@ Clock::duration in_ticks(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-double retry_after_of(const http::response_header<>& header) {
-  const auto text = header[http::field::retry_after];
-  double seconds = 0.0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  return read.ec == std::errc() && seconds > 0.0 ? std::min(seconds, 1e6) : 0.0;
-}
-
-// A connection and what was read from it but not yet parsed.
+// A connection and where its bytes arrive.
 struct Connection {
   explicit Connection(asio::io_context& io) : stream(io) {}
 
@@ -79,7 +64,7 @@ struct Connection {
   }
 
   beast::tcp_stream stream;
-  beast::flat_buffer buffer;
+  std::array<char, 8192> received;
 };
 
 struct Ending {
@@ -88,8 +73,6 @@ struct Ending {
   bool keeps = false;    // the connection can be used again
   bool unheard = false;  // nothing came back: a kept connection may have been closed meanwhile
 };
-
-using Parser = http::response_parser<http::string_body>;
 
 }  // namespace
 
@@ -178,42 +161,43 @@ struct HttpTransport::Impl {
   }
 
   asio::awaitable<Ending> read_answer(Connection& connection, CallEvents& events) {
-    Parser parser;
-    parser.header_limit(most_header_bytes);
-    parser.body_limit(boost::none);
-    error_code error;
-    connection.stream.expires_after(in_ticks(options.silence_timeout_s));
-    co_await http::async_read_header(connection.stream, connection.buffer, parser, into(error));
-    if (error) co_return without_head(error, parser.got_some());
-    const CallHead head{static_cast<int>(parser.get().result_int()),
-                        std::string(parser.get()[http::field::content_type]),
-                        retry_after_of(parser.get())};
-    if (!events.on_head(head)) co_return Ending{CallEnd::left};
-    // Not eager: that would wait for the next chunk's header before it hands this one out.
-    while (!parser.is_done()) {
+    using State = HttpAnswerReader::State;
+    HttpAnswerReader answer;
+    bool heard = false;
+    bool told_head = false;
+    std::string body;
+    while (answer.state() == State::head || answer.state() == State::body) {
+      error_code error;
       connection.stream.expires_after(in_ticks(options.silence_timeout_s));
-      co_await http::async_read_some(connection.stream, connection.buffer, parser, into(error));
-      std::string& body = parser.get().body();
-      if (!body.empty() && !events.on_bytes(std::exchange(body, {}))) {
+      const size_t got = co_await connection.stream.async_read_some(
+          asio::buffer(connection.received), into(error));
+      if (error == beast::error::timeout) {
+        co_return Ending{CallEnd::timed_out, told_head ? "the answer stalled" : "no answer began"};
+      }
+      if (error) {
+        if (error == asio::error::eof) answer.close();
+        if (answer.state() == State::done) break;
+        co_return Ending{told_head ? CallEnd::cut : CallEnd::hung_up, error.message(), false,
+                         !heard};
+      }
+      heard = true;
+      answer.feed({connection.received.data(), got}, body);
+      if (answer.has_head() && !std::exchange(told_head, true) &&
+          !events.on_head(head_of(answer))) {
         co_return Ending{CallEnd::left};
       }
-      if (error == beast::error::timeout)
-        co_return Ending{CallEnd::timed_out, "the answer stalled"};
-      if (error) co_return Ending{CallEnd::cut, error.message()};
+      if (!body.empty() && !events.on_bytes(body)) co_return Ending{CallEnd::left};
+      body.clear();
     }
     connection.stream.expires_never();
-    co_return Ending{CallEnd::complete, "", parser.keep_alive() && connection.buffer.size() == 0};
+    if (answer.state() == State::broken) {
+      co_return Ending{told_head ? CallEnd::cut : CallEnd::not_http, answer.fault()};
+    }
+    co_return Ending{CallEnd::complete, "", answer.keeps_connection()};
   }
 
-  static Ending without_head(error_code error, bool heard) {
-    if (error == beast::error::timeout) {
-      return {CallEnd::timed_out, "no answer began", false, false};
-    }
-    const bool is_parse_error =
-        error.category() == http::make_error_code(http::error::bad_version).category() &&
-        error != http::error::end_of_stream && error != http::error::partial_message;
-    if (is_parse_error) return {CallEnd::not_http, error.message(), false, false};
-    return {CallEnd::hung_up, error.message(), false, !heard};
+  static CallHead head_of(const HttpAnswerReader& answer) {
+    return {answer.head().status, answer.head().content_type, answer.head().retry_after_s};
   }
 
   HttpTransportOptions options;

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/chunk_decoder.h"
 #include "server/api_errors.h"
-#include "server/chunk_decoder.h"
 #include "server/http_message.h"
 
 namespace dure {

@@ -1,5 +1,5 @@
 // See chunk_decoder.h.
-#include "server/chunk_decoder.h"
+#include "base/chunk_decoder.h"
 
 #include <algorithm>
 
