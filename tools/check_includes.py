@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "simulate": ["base", "tensor", "model", "cluster", "cost", "schedule"],
     "plan": ["base", "tensor", "model", "cluster", "cost", "schedule", "simulate", "calibrate"],
     "text": ["base"],
+    "dialogue": ["base", "text"],
     "grammar": ["base"],
     "protocol": ["base", "tensor", "cluster"],
     "kernels": ["base", "tensor"],
