@@ -13,6 +13,12 @@ bool is_space(int byte) {
   return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
 }
 
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
 void AnswerSink::text(Kind kind, std::string_view text) {
   if (text.empty()) return;
   const int index = kind == Kind::arguments ? calls_ - 1 : 0;

@@ -12,6 +12,7 @@
 namespace dure::dialogue {
 
 bool is_space(int byte);  // as JSON has it
+std::string_view trimmed(std::string_view text);
 
 class AnswerSink {
  public:

@@ -1,8 +1,6 @@
 // Calls whose parameters are elements: Qwen3-Coder, MiniMax-M2, DeepSeek V3.2 and V4. They differ
 // in how elements are spelled, so that each is a row of a table. Values are plain text
 // (parameters.h); what stands between elements where nothing belongs is content behind the call.
-#include <algorithm>
-
 #include "dialogue/call_syntaxes.h"
 #include "dialogue/parameters.h"
 
@@ -44,10 +42,6 @@ constexpr Elements dsml_v4 = {"<｜DSML｜tool_calls>",
                               true,
                               false};
 
-bool is_blank(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), is_space);
-}
-
 // What DeepSeek says of a value: string="true" means text, string="false" JSON.
 void apply_attributes(std::string_view attributes, ParameterTypes& types) {
   if (attributes.find("string=\"true\"") != std::string_view::npos) {
@@ -87,7 +81,7 @@ class CallReader {
     if (found < 0) co_return true;
     arguments_.close();
     r_.end_call();
-    if (!is_blank(stray)) r_.out.content(stray);
+    r_.out.content(trimmed(stray));
     co_return found == 2;
   }
 

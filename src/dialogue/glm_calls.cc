@@ -1,7 +1,5 @@
 // Calls of GLM-4.5 and later: the name, then keys and values as elements in turn, with line breaks
 // between them or without.
-#include <algorithm>
-
 #include "dialogue/call_syntaxes.h"
 #include "dialogue/parameters.h"
 
@@ -15,19 +13,12 @@ constexpr Marker key_end[] = {{"</arg_key>"}};
 constexpr Marker value_open[] = {{"<arg_value>"}, {"<arg_key>"}, {close}};
 constexpr Marker value_end[] = {{"</arg_value>"}};
 
-std::string trimmed(const std::string& text) {
-  const auto text_byte = [](char byte) { return !is_space(byte); };
-  const auto from = std::find_if(text.begin(), text.end(), text_byte);
-  const auto to = std::find_if(text.rbegin(), text.rend(), text_byte).base();
-  return from < to ? std::string(from, to) : "";
-}
-
 // One parameter from behind <arg_key> on. The number of `next` that was taken behind it.
 Parsing<int> read_parameter(Reading& r, ArgumentsWriter& arguments, const std::string& name,
                             std::string& stray) {
   std::string key;
   if (co_await read_until(r, key_end, key) < 0) co_return answer_over;
-  key = trimmed(key);
+  key = std::string(trimmed(key));
   const int found = co_await read_until(r, value_open, stray);
   if (found < 0) co_return answer_over;
   arguments.key(key);
@@ -54,7 +45,7 @@ Parsing<bool> read_glm(Reading& r, std::string_view) {
   if (found < 0) co_return true;
   arguments.close();
   r.end_call();
-  if (!trimmed(stray).empty()) r.out.content(stray);
+  r.out.content(trimmed(stray));
   co_return true;
 }
 

@@ -1,9 +1,6 @@
 // See parameters.h: writing.
 #include "dialogue/parameters.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -12,12 +9,6 @@
 
 namespace dure::dialogue {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 bool allows(const ParameterTypes& types, const Json& value) {
   if (value.is_null()) return types.null;

@@ -3,8 +3,6 @@
 //   DeepSeek V3, R1: BEGIN function SEP f \n```json\n {...} \n``` END
 //   DeepSeek V3.1:   BEGIN f SEP {...} END
 //   Kimi K2:         BEGIN functions.f:0 SEP {...} END, where the head is the call's id as well
-#include <algorithm>
-
 #include "dialogue/call_syntaxes.h"
 #include "dialogue/json_reading.h"
 
@@ -69,8 +67,7 @@ Parsing<bool> section_arguments(Reading& r, const Section& section) {
     std::string behind;
     // What follows complete arguments is theirs too if it is not white space.
     if (co_await read_until(r, section.call_ends, behind) < 0) co_return true;
-    const bool blank = std::all_of(behind.begin(), behind.end(), is_space);
-    if (!blank) r.out.arguments(behind);
+    if (!trimmed(behind).empty()) r.out.arguments(behind);
     r.end_call();
     co_return true;
   }
