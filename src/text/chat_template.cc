@@ -128,6 +128,7 @@ std::shared_ptr<const ChatTemplate> ChatTemplate::make(std::string_view source,
   auto impl = std::make_unique<Impl>();
   impl->plain = compile(source, what);
   if (!tool_source.empty()) impl->with_tools = compile(tool_source, what);
+  impl->source = tool_source.empty() ? source : tool_source;
   for (const auto& [name, token] : special_tokens.items()) {
     impl->special_tokens.emplace_back(name, jinja::from_json(token));
   }
@@ -149,6 +150,10 @@ std::string ChatTemplate::render(const ChatRequest& request) const {
 
 const ToolCallForm& ChatTemplate::tool_call_form() const {
   return impl_->form;
+}
+
+const std::string& ChatTemplate::source() const {
+  return impl_->source;
 }
 
 }  // namespace dure

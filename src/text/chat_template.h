@@ -72,6 +72,8 @@ class ChatTemplate {
   std::string render(const ChatRequest& request) const;
 
   const ToolCallForm& tool_call_form() const;
+  // The template's own text, the one for requests with tools where there are two.
+  const std::string& source() const;
 
  private:
   struct Impl;

@@ -12,6 +12,7 @@ namespace dure {
 struct ChatTemplate::Impl {
   std::unique_ptr<const jinja::Template> plain;
   std::unique_ptr<const jinja::Template> with_tools;  // null: `plain` serves all
+  std::string source;                                 // of the one that serves tools
   jinja::Variables special_tokens;
   ToolCallForm form;
 };
