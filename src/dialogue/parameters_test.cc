@@ -3,10 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "dialogue/python_literal.h"
 #include "dialogue/test_answers.h"
 
-namespace dure::dialogue {
+namespace dure {
+
+Tool tool_with(const std::string& name, const std::string& properties) {
+  const Json schema = parse_json(R"({"type": "object", "properties": )" + properties + "}", "test");
+  return {.name = name, .parameters = std::make_shared<const Json>(schema)};
+}
+
+namespace dialogue {
 namespace {
 
 std::string types(const std::string& schema) {
@@ -98,4 +107,5 @@ TEST(PythonLiterals, BecomeJson) {
 }
 
 }  // namespace
-}  // namespace dure::dialogue
+}  // namespace dialogue
+}  // namespace dure

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <string_view>
@@ -48,10 +47,7 @@ inline AnswerOptions options_of(CallFormat calls, ReasoningFormat reasoning = Re
 }
 
 // One tool, by the JSON text of its parameters' `properties`.
-inline Tool tool_with(const std::string& name, const std::string& properties) {
-  const Json schema = parse_json(R"({"type": "object", "properties": )" + properties + "}", "test");
-  return {.name = name, .parameters = std::make_shared<const Json>(schema)};
-}
+Tool tool_with(const std::string& name, const std::string& properties);  // parameters_test.cc
 
 // Neighbours of one kind become one, as if all had come in one piece.
 inline std::vector<AnswerDelta> joined(const std::vector<AnswerDelta>& deltas) {
