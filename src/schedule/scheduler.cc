@@ -1,5 +1,5 @@
-// The life of a sequence in the scheduler: submitted, admitted, advanced by steps, finished or
-// cancelled. What a step is made of is in scheduler_plan.cc.
+// The life of a sequence in the scheduler: submitted, admitted (scheduler_admit.cc), advanced by
+// steps (scheduler_plan.cc), finished, cancelled or sent back to wait.
 #include "schedule/scheduler.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace dure {
 
-Scheduler::Scheduler(const ScheduleOptions& options) : options_(options) {
+Scheduler::Scheduler(const ScheduleOptions& options) : options_(options), pace_(options.stretch) {
   const auto require = [](int32_t value, const char* name) {
     if (value < 1) throw_bad_input(fmt::format("scheduler: {} is {}, below 1", name, value));
   };
@@ -20,7 +20,7 @@ Scheduler::Scheduler(const ScheduleOptions& options) : options_(options) {
   require(options.max_batch_tokens, "max_batch_tokens");
   require(options.max_running, "max_running");
   require(options.steps_in_flight, "steps_in_flight");
-  groups_.assign(static_cast<size_t>(options.dp), Group(options.pages, options.max_running));
+  for (int32_t dp = 0; dp < options.dp; ++dp) groups_.emplace_back(options_);
 }
 
 int64_t Scheduler::longest_sequence() const {
@@ -28,8 +28,8 @@ int64_t Scheduler::longest_sequence() const {
   return int64_t{options_.pages} * options_.page_tokens + 1;
 }
 
-int64_t Scheduler::pages_needed(int64_t prompt_tokens, int64_t max_tokens) const {
-  return (prompt_tokens + max_tokens - 1 + options_.page_tokens - 1) / options_.page_tokens;
+int32_t Scheduler::pages_for(int64_t tokens) const {
+  return static_cast<int32_t>((tokens + options_.page_tokens - 1) / options_.page_tokens);
 }
 
 void Scheduler::submit(SequenceRequest request) {
@@ -46,70 +46,70 @@ void Scheduler::submit(SequenceRequest request) {
                     prompt, request.max_tokens, prompt + request.max_tokens, longest_sequence()),
         "lower max_tokens, shorten the prompt, or start the server with more --kv-memory");
   }
-  Sequence sequence;
+  Sequence& sequence = sequences_[request.id];
   sequence.arrival = next_arrival_++;
   sequence.prompt_tokens = static_cast<int32_t>(prompt);
   sequence.tokens = std::move(request.prompt);
   sequence.max_tokens = request.max_tokens;
   sequence.stop_ids = std::move(request.stop_ids);
-  waiting_.emplace(sequence.arrival, request.id);
-  sequences_.emplace(request.id, std::move(sequence));
+  sequence.line = {request.priority, std::move(request.tenant)};
+  sequence.tenant = &shares_.enter(sequence.line.second);
+  sequence.cache_salt = std::move(request.cache_salt);
+  sequence.served_then = served_;
+  wait(request.id, sequence);
+}
+
+void Scheduler::wait(uint64_t id, Sequence& sequence) {
+  lines_[sequence.line].emplace(sequence.arrival, id);
+  ++waiting_;
 }
 
 void Scheduler::cancel(uint64_t id) {
   const auto found = sequences_.find(id);
   if (found == sequences_.end() || found->second.cancelled) return;
   Sequence& sequence = found->second;
-  if (waiting_.erase(sequence.arrival) > 0) {
-    sequences_.erase(found);
-    return;
+  if (!sequence.running) {
+    const auto line = lines_.find(sequence.line);
+    line->second.erase(sequence.arrival);
+    if (line->second.empty()) lines_.erase(line);
+    --waiting_;
+    return forget(id);
   }
-  if (sequence.in_flight) {
-    sequence.cancelled = true;
-    return;
-  }
-  Group& group = groups_[static_cast<size_t>(sequence.dp)];
-  std::erase(group.decoding, id);
-  group.filling.erase(sequence.arrival);
-  forget(id);
+  make_unready(id, sequence);
+  if (sequence.in_flight == 0) return forget(id);
+  sequence.cancelled = true;
+  ++cancelled_;
 }
 
-std::vector<TokenEvent> Scheduler::complete(uint64_t step, std::span<const int32_t> tokens) {
+std::vector<TokenEvent> Scheduler::complete(uint64_t step, std::span<const int32_t> tokens,
+                                            double seconds) {
   if (steps_.empty() || steps_.front().id != step ||
-      steps_.front().sequences.size() != tokens.size()) {
+      steps_.front().slices.size() != tokens.size()) {
     throw Error(
         ErrorCode::failed,
         fmt::format("the ranks answered step {} with {} slices, but {}", step, tokens.size(),
-                    steps_.empty()
-                        ? std::string("no step is in flight")
-                        : fmt::format("step {} with {} slices was next", steps_.front().id,
-                                      steps_.front().sequences.size())));
+                    steps_.empty() ? std::string("no step is in flight")
+                                   : fmt::format("step {} with {} slices was next",
+                                                 steps_.front().id, steps_.front().slices.size())));
   }
   const StepOut done = std::move(steps_.front());
   steps_.pop_front();
+  pace_.saw(done.decodes, done.prompt_tokens, seconds);
 
   std::vector<TokenEvent> events;
   for (size_t i = 0; i < tokens.size(); ++i) {
-    const uint64_t id = done.sequences[i];
+    const auto [id, wants_token] = done.slices[i];
     Sequence& sequence = sequences_.at(id);
-    sequence.in_flight = false;
+    --sequence.in_flight;
     if (sequence.cancelled) {
+      if (sequence.in_flight > 0) continue;
+      --cancelled_;
       forget(id);
-      continue;
-    }
-    if (sequence.cached < static_cast<int32_t>(sequence.tokens.size())) {  // more prompt to come
-      make_ready(id, sequence);
-      continue;
-    }
-    const Finish finish = append(sequence, tokens[i]);
-    events.push_back({id, tokens[i], finish});
-    if (finish == Finish::none) {
-      const auto length = static_cast<int32_t>(sequence.tokens.size());
-      const bool crossed = length == options_.recompute_beyond + 1;
-      if (options_.recompute_beyond > 0 && crossed) sequence.cached = 0;
-      make_ready(id, sequence);
-    } else {
-      forget(id);
+    } else if (wants_token) {
+      const Finish finish = append(sequence, tokens[i]);
+      events.push_back({id, tokens[i], finish});
+      std::erase(alone_, id);
+      go_on(id, sequence, finish);
     }
   }
   return events;
@@ -117,6 +117,9 @@ std::vector<TokenEvent> Scheduler::complete(uint64_t step, std::span<const int32
 
 Finish Scheduler::append(Sequence& sequence, int32_t token) {
   sequence.tokens.push_back(token);
+  ++group_of(sequence).tokens;
+  ++served_;
+  sequence.tenant->served += FairShare::produced_weight;
   if (std::find(sequence.stop_ids.begin(), sequence.stop_ids.end(), token) !=
       sequence.stop_ids.end()) {
     return Finish::stop;
@@ -125,27 +128,104 @@ Finish Scheduler::append(Sequence& sequence, int32_t token) {
   return produced >= sequence.max_tokens ? Finish::length : Finish::none;
 }
 
-void Scheduler::forget(uint64_t id) {
-  const Sequence& sequence = sequences_.at(id);
-  Group& group = groups_[static_cast<size_t>(sequence.dp)];
+void Scheduler::go_on(uint64_t id, Sequence& sequence, Finish finish) {
+  if (finish != Finish::none) return forget(id);
+  const int32_t beyond = options_.recompute_beyond;
+  if (beyond > 0 && static_cast<int32_t>(sequence.tokens.size()) == beyond + 1) {
+    leave(id, sequence);
+    wait(id, sequence);
+  } else {
+    make_ready(id, sequence);
+  }
+}
+
+void Scheduler::lose_ranks() {
+  steps_.clear();
+  cancelled_ = 0;
+  std::vector<uint64_t> gone;
+  for (auto& [id, sequence] : sequences_) {
+    sequence.in_flight = 0;
+    if (sequence.cancelled) gone.push_back(id);
+    if (sequence.cancelled || !sequence.running) continue;
+    leave(id, sequence);
+    sequence.preempted = true;
+    wait(id, sequence);
+  }
+  for (const uint64_t id : gone) forget(id);
+  for (Group& group : groups_) group.pages.forget_all();
+}
+
+void Scheduler::isolate(uint64_t id) {
+  if (sequences_.contains(id)) alone_.push_back(id);
+}
+
+std::span<const int32_t> Scheduler::tokens(uint64_t id) const {
+  return sequences_.at(id).tokens;
+}
+
+int32_t Scheduler::reused_tokens(uint64_t id) const {
+  return sequences_.at(id).reused.value_or(0);
+}
+
+void Scheduler::make_ready(uint64_t id, const Sequence& sequence) {
+  Group& group = group_of(sequence);
+  // One token of a sequence that has begun is a decode, be it the last of its prompt.
+  const bool decoding =
+      sequence.cached > 0 && sequence.cached + 1 == static_cast<int32_t>(sequence.tokens.size());
+  if (decoding) {
+    group.decoding.push_back(id);
+  } else {
+    group.filling[sequence.line].emplace(sequence.arrival, id);
+  }
+}
+
+void Scheduler::make_unready(uint64_t id, const Sequence& sequence) {
+  Group& group = group_of(sequence);
+  std::erase(group.decoding, id);
+  const auto line = group.filling.find(sequence.line);
+  if (line == group.filling.end()) return;
+  line->second.erase(sequence.arrival);
+  if (line->second.empty()) group.filling.erase(line);
+}
+
+void Scheduler::leave(uint64_t id, Sequence& sequence) {
+  make_unready(id, sequence);
+  Group& group = group_of(sequence);
+  break_promises(sequence);
   group.pages.release(sequence.pages);
-  group.states.release(sequence.state);
-  --group.running;
+  group.states.give_back(sequence.state);
+  group.order.erase({place_of(sequence), id});
+  group.tokens -= static_cast<int64_t>(sequence.tokens.size());
+  sequence.pages.clear();
+  sequence.running = false;
+}
+
+void Scheduler::preempt(uint64_t id) {
+  Sequence& sequence = sequences_.at(id);
+  leave(id, sequence);
+  sequence.preempted = true;
+  ++preemptions_;
+  wait(id, sequence);
+}
+
+void Scheduler::forget(uint64_t id) {
+  Sequence& sequence = sequences_.at(id);
+  if (sequence.running) leave(id, sequence);
+  shares_.leave(sequence.line.second);
   sequences_.erase(id);
 }
 
 int64_t Scheduler::running() const {
-  int64_t count = static_cast<int64_t>(sequences_.size() - waiting_.size());
-  for (const StepOut& step : steps_) {
-    for (const uint64_t id : step.sequences) count -= sequences_.at(id).cancelled ? 1 : 0;
-  }
-  return count;
+  return static_cast<int64_t>(sequences_.size()) - waiting_ - cancelled_;
 }
 
-int64_t Scheduler::held_pages() const {
-  int64_t count = 0;
-  for (const Group& group : groups_) count += group.pages.held();
-  return count;
+ScheduleCounts Scheduler::counts() const {
+  ScheduleCounts counts{preemptions_, prefix_queries_, prefix_hits_, 0, 0};
+  for (const Group& group : groups_) {
+    counts.held_pages += group.pages.held();
+    counts.idle_pages += group.pages.idle();
+  }
+  return counts;
 }
 
 }  // namespace dure

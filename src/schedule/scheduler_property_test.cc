@@ -1,6 +1,6 @@
-// Random submissions, cancellations and steps against what must always hold: no page has two
-// owners, every sequence's tokens are fed exactly once and in order, nothing is lost, everything
-// ends.
+// Random submissions, cancellations, steps, deaths of the ranks and isolations against a model
+// that remembers what every place of every page holds: no sequence ever reads a token that is not
+// its own, all end with the tokens of an undisturbed run, nothing is leaked, everything ends.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,21 +13,26 @@
 namespace dure {
 namespace {
 
+constexpr int32_t vocab = 50;
+
+// What a place of a page holds: a digest of all tokens up to it, and of the kind of rotation.
+uint64_t digest(uint64_t before, int32_t token) {
+  return (before ^ static_cast<uint64_t>(token + 1)) * 1099511628211u + 77;
+}
+
+// A stand-in for the model.
+int32_t next_token(uint64_t prefix) {
+  return static_cast<int32_t>((prefix >> 13) % vocab);
+}
+
 // What the test knows of a live sequence.
 struct Expected {
   std::vector<int32_t> tokens;
   size_t prompt = 0;
   int32_t max_tokens = 0;
-  size_t fed = 0;
-  bool in_flight = false;
+  std::string salt;
+  int in_flight = 0;
 };
-
-// A stand-in for the model: the next token is a hash of the position and the token before it.
-int32_t next_token(const PlannedSlice& slice) {
-  const uint32_t mixed = static_cast<uint32_t>(slice.tokens.back()) * 2654435761u +
-                         static_cast<uint32_t>(slice.start) * 40503u;
-  return static_cast<int32_t>((mixed >> 7) % 50);
-}
 
 class Driver {
  public:
@@ -36,21 +41,19 @@ class Driver {
 
   void operations(int count) {
     for (int i = 0; i < count && !::testing::Test::HasFatalFailure(); ++i) {
-      switch (random_() % 8) {
-        case 0:
-        case 1:
-          submit();
-          break;
-        case 2:
-          cancel();
-          break;
-        case 3:
-        case 4:
-        case 5:
-          plan();
-          break;
-        default:
-          complete();
+      const uint32_t choice = random_() % 400;
+      if (choice == 0) {
+        lose_ranks();
+      } else if (choice < 4 && last_id_ > 0) {
+        scheduler_.isolate(1 + random_() % last_id_);
+      } else if (choice < 100) {
+        submit();
+      } else if (choice < 130) {
+        cancel();
+      } else if (choice < 280) {
+        plan();
+      } else {
+        complete();
       }
     }
   }
@@ -62,27 +65,34 @@ class Driver {
       complete();
       ASSERT_LT(++rounds, 2'000'000) << "the scheduler does not finish its sequences";
     }
-    EXPECT_EQ(scheduler_.held_pages(), 0);
+    EXPECT_EQ(scheduler_.counts().held_pages, 0);
     EXPECT_EQ(scheduler_.waiting(), 0);
     EXPECT_EQ(scheduler_.running(), 0);
     EXPECT_FALSE(scheduler_.next_step());
   }
 
   // A digest of all that came out, to compare two runs.
-  uint64_t digest() const { return digest_; }
+  uint64_t outcome() const { return outcome_; }
   int64_t finished() const { return finished_; }
+  ScheduleCounts counts() const { return scheduler_.counts(); }
 
  private:
   void submit() {
     SequenceRequest request;
     request.id = ++last_id_;
-    const size_t length = random_() % 40;
+    // Many begin alike, some are of another salt.
+    const size_t common = random_() % 3 == 0 ? 0 : random_() % 25;
+    const size_t length = common + random_() % 15;
     for (size_t i = 0; i < length; ++i) {
-      request.prompt.push_back(static_cast<int32_t>(random_() % 50));
+      request.prompt.push_back(i < common ? static_cast<int32_t>(i * 7 % vocab)
+                                          : static_cast<int32_t>(random_() % vocab));
     }
     request.max_tokens = static_cast<int32_t>(random_() % 30);
     request.stop_ids = {3, 4};
-    Expected expected{request.prompt, length, request.max_tokens, 0, false};
+    request.priority = static_cast<int32_t>(random_() % 3) - 1;
+    request.tenant = std::string(1, static_cast<char>('a' + random_() % 4));
+    request.cache_salt = random_() % 4 == 0 ? "salted" : "";
+    Expected expected{request.prompt, length, request.max_tokens, request.cache_salt, 0};
     const bool valid = length > 0 && request.max_tokens > 0 &&
                        static_cast<int64_t>(length) + request.max_tokens <=
                            int64_t{options_.pages} * options_.page_tokens + 1;
@@ -98,10 +108,22 @@ class Driver {
     if (last_id_ == 0) return;
     const uint64_t id = 1 + random_() % last_id_;
     scheduler_.cancel(id);
-    const auto found = live_.find(id);
-    if (found == live_.end()) return;
-    if (found->second.in_flight) ghosts_.insert(id);
-    live_.erase(found);
+    live_.erase(id);
+  }
+
+  void lose_ranks() {
+    scheduler_.lose_ranks();
+    out_.clear();
+    content_.clear();
+    states_.clear();
+    for (auto& [id, expected] : live_) expected.in_flight = 0;
+    EXPECT_EQ(scheduler_.counts().held_pages, 0);
+    EXPECT_EQ(scheduler_.counts().idle_pages, 0);
+  }
+
+  uint64_t first_digest(const Expected& expected, const PlannedSlice& slice) const {
+    const bool beyond = options_.recompute_beyond > 0 && slice.length > options_.recompute_beyond;
+    return (beyond ? 1000u : 0u) + expected.salt.size();
   }
 
   void plan() {
@@ -109,87 +131,116 @@ class Driver {
     if (!plan) return;
     ASSERT_LT(static_cast<int32_t>(out_.size()), options_.steps_in_flight);
     std::map<int32_t, int32_t> tokens_of_dp;
+    std::set<uint64_t> seen;
+    std::vector<int32_t> answers;
     for (const PlannedSlice& slice : plan->slices) {
       const auto found = live_.find(slice.sequence);
       ASSERT_NE(found, live_.end()) << "a slice of a dead sequence";
+      ASSERT_TRUE(seen.insert(slice.sequence).second) << "twice in a step";
       Expected& expected = found->second;
-      ASSERT_FALSE(expected.in_flight) << "in two steps at once";
-      expected.in_flight = true;
-      ASSERT_EQ(static_cast<size_t>(slice.start), expected.fed);
-      ASSERT_FALSE(slice.tokens.empty());
-      for (const int32_t token : slice.tokens) ASSERT_EQ(token, expected.tokens[expected.fed++]);
       ASSERT_EQ(static_cast<size_t>(slice.length), expected.tokens.size());
-      ASSERT_EQ(slice.wants_token, expected.fed == expected.tokens.size());
-      ASSERT_EQ(slice.pages.size(), (expected.fed + options_.page_tokens - 1) /
+      ASSERT_FALSE(slice.tokens.empty());
+      const size_t end = static_cast<size_t>(slice.start) + slice.tokens.size();
+      ASSERT_LE(end, expected.tokens.size());
+      ASSERT_EQ(slice.wants_token, end == expected.tokens.size());
+      ASSERT_EQ(slice.pages.size(), (end + static_cast<size_t>(options_.page_tokens) - 1) /
                                         static_cast<size_t>(options_.page_tokens));
       tokens_of_dp[slice.dp] += static_cast<int32_t>(slice.tokens.size());
-      own_pages_and_state(slice);
+      ++expected.in_flight;
+      own_state(slice);
+      answers.push_back(compute(slice, expected));
+      if (::testing::Test::HasFatalFailure()) return;
     }
     for (const auto& [dp, tokens] : tokens_of_dp) ASSERT_LE(tokens, options_.max_batch_tokens);
-    out_.push_back(std::move(*plan));
+    out_.emplace_back(std::move(*plan), std::move(answers));
   }
 
-  // A page or state belongs to one sequence from its first slice to the end of its last step.
-  void own(uint64_t& owner, const PlannedSlice& slice) {
-    const bool free = owner == 0 || owner == slice.sequence ||
-                      (!live_.contains(owner) && !ghosts_.contains(owner));
-    ASSERT_TRUE(free) << "of live sequence " << owner;
-    owner = slice.sequence;
-  }
-
-  void own_pages_and_state(const PlannedSlice& slice) {
-    for (const int32_t page : slice.pages) {
-      ASSERT_TRUE(page >= 0 && page < options_.pages);
-      own(page_owners_[{slice.dp, page}], slice);
+  // As ranks do, in the order of steps: reads what is before the slice, writes the slice.
+  int32_t compute(const PlannedSlice& slice, const Expected& expected) {
+    uint64_t prefix = first_digest(expected, slice);
+    for (int32_t position = 0; position < slice.start; ++position) {
+      prefix = digest(prefix, expected.tokens[static_cast<size_t>(position)]);
+      if (content_[place(slice, position)] == prefix) continue;
+      ADD_FAILURE() << "sequence " << slice.sequence << " reads what is not its own at "
+                    << position;
+      return -1;
     }
+    for (size_t i = 0; i < slice.tokens.size(); ++i) {
+      const int32_t position = slice.start + static_cast<int32_t>(i);
+      EXPECT_EQ(slice.tokens[i], expected.tokens[static_cast<size_t>(position)]);
+      prefix = digest(prefix, slice.tokens[i]);
+      content_[place(slice, position)] = prefix;
+    }
+    return slice.wants_token ? next_token(prefix) : -1;
+  }
+
+  std::tuple<int32_t, int32_t, int32_t> place(const PlannedSlice& slice, int32_t position) const {
+    const auto page = static_cast<size_t>(position / options_.page_tokens);
+    EXPECT_TRUE(slice.pages[page] >= 0 && slice.pages[page] < options_.pages);
+    return {slice.dp, slice.pages[page], position % options_.page_tokens};
+  }
+
+  // A slot is one sequence's from the slice that enters it on.
+  void own_state(const PlannedSlice& slice) {
     ASSERT_TRUE(slice.state >= 0 && slice.state < options_.max_running);
-    own(state_owners_[{slice.dp, slice.state}], slice);
+    uint64_t& owner = states_[{slice.dp, slice.state}];
+    if (slice.enters) owner = slice.sequence;
+    ASSERT_EQ(owner, slice.sequence) << "a slot that it did not enter";
   }
 
   void complete() {
     if (out_.empty()) return;
-    const StepPlan plan = std::move(out_.front());
-    out_.erase(out_.begin());
-    std::vector<int32_t> tokens;
+    const auto [plan, answers] = std::move(out_.front());
+    out_.pop_front();
     size_t expected_events = 0;
     for (const PlannedSlice& slice : plan.slices) {
-      tokens.push_back(slice.wants_token ? next_token(slice) : -1);
-      expected_events += slice.wants_token && live_.contains(slice.sequence) ? 1 : 0;
+      const auto found = live_.find(slice.sequence);
+      if (found == live_.end()) continue;
+      --found->second.in_flight;
+      expected_events += slice.wants_token ? 1 : 0;
     }
-    const std::vector<TokenEvent> events = scheduler_.complete(plan.id, tokens);
+    const double seconds = 0.01 * static_cast<double>(1 + random_() % 5);
+    const std::vector<TokenEvent> events = scheduler_.complete(plan.id, answers, seconds);
     ASSERT_EQ(events.size(), expected_events);
-    for (const PlannedSlice& slice : plan.slices) {
-      ghosts_.erase(slice.sequence);
-      if (live_.contains(slice.sequence)) live_[slice.sequence].in_flight = false;
-    }
     for (const TokenEvent& event : events) {
-      digest_ = digest_ * 1099511628211u + event.sequence * 64 + static_cast<uint64_t>(event.token);
+      outcome_ =
+          outcome_ * 1099511628211u + event.sequence * 64 + static_cast<uint64_t>(event.token);
       Expected& expected = live_.at(event.sequence);
       expected.tokens.push_back(event.token);
       const bool stop = event.token == 3 || event.token == 4;
       const bool length =
           expected.tokens.size() - expected.prompt == static_cast<size_t>(expected.max_tokens);
       ASSERT_EQ(event.finish, stop ? Finish::stop : length ? Finish::length : Finish::none);
-      if (event.finish == Finish::none) {
-        const auto beyond = static_cast<size_t>(options_.recompute_beyond);
-        if (beyond > 0 && expected.tokens.size() == beyond + 1) expected.fed = 0;
-        continue;
-      }
+      if (event.finish == Finish::none) continue;
+      expect_undisturbed(expected);
       live_.erase(event.sequence);
       ++finished_;
     }
+  }
+
+  void expect_undisturbed(const Expected& expected) const {
+    std::vector<int32_t> tokens(
+        expected.tokens.begin(),
+        expected.tokens.begin() + static_cast<std::ptrdiff_t>(expected.prompt));
+    while (tokens.size() < expected.tokens.size()) {
+      PlannedSlice as_if;
+      as_if.length = static_cast<int32_t>(tokens.size());
+      uint64_t prefix = first_digest(expected, as_if);
+      for (const int32_t token : tokens) prefix = digest(prefix, token);
+      tokens.push_back(next_token(prefix));
+    }
+    ASSERT_EQ(tokens, expected.tokens);
   }
 
   ScheduleOptions options_;
   Scheduler scheduler_;
   std::mt19937 random_;
   std::map<uint64_t, Expected> live_;
-  std::set<uint64_t> ghosts_;  // cancelled while in flight
-  std::vector<StepPlan> out_;
-  std::map<std::pair<int32_t, int32_t>, uint64_t> page_owners_;
-  std::map<std::pair<int32_t, int32_t>, uint64_t> state_owners_;
+  std::deque<std::pair<StepPlan, std::vector<int32_t>>> out_;
+  std::map<std::tuple<int32_t, int32_t, int32_t>, uint64_t> content_;  // dp, page, offset
+  std::map<std::pair<int32_t, int32_t>, uint64_t> states_;             // dp, slot -> owner
   uint64_t last_id_ = 0;
-  uint64_t digest_ = 0;
+  uint64_t outcome_ = 0;
   int64_t finished_ = 0;
 };
 
@@ -197,15 +248,18 @@ std::vector<ScheduleOptions> shapes() {
   std::vector<ScheduleOptions> made;
   for (const int32_t dp : {1, 3}) {
     for (const int32_t steps : {1, 2, 4}) {
-      for (const int32_t pages : {5, 40}) {
+      for (const int32_t pages : {5, 14, 60}) {
         ScheduleOptions options;
         options.dp = dp;
         options.steps_in_flight = steps;
         options.pages = pages;
-        options.page_tokens = 5;
+        options.page_tokens = pages == 14 ? 3 : 5;
         options.max_batch_tokens = pages == 5 ? 3 : 24;
         options.max_running = 6;
         options.recompute_beyond = steps == 2 ? 20 : 0;
+        options.share_prefixes = dp == 3 || pages != 14;
+        options.stretch = steps == 4 ? 0.0 : 2.0;
+        options.aging_tokens = 100;
         made.push_back(options);
       }
     }
@@ -213,15 +267,21 @@ std::vector<ScheduleOptions> shapes() {
   return made;
 }
 
-TEST(SchedulerProperty, HoldsOverRandomOperationsAndAlwaysDrains) {
+TEST(SchedulerProperty, HoldsOverAMillionRandomOperationsAndAlwaysDrains) {
   uint32_t seed = 10;
+  ScheduleCounts sum;
   for (const ScheduleOptions& options : shapes()) {
     Driver run(options, seed++);
-    run.operations(20'000);
+    run.operations(60'000);
     run.drain();
     EXPECT_GT(run.finished(), 100);
+    sum.preemptions += run.counts().preemptions;
+    sum.prefix_hits += run.counts().prefix_hits;
     if (HasFatalFailure()) return;
   }
+  // The paths were taken.
+  EXPECT_GT(sum.preemptions, 1'000);
+  EXPECT_GT(sum.prefix_hits, 100'000);
 }
 
 TEST(SchedulerProperty, GivesTheSameStepsForTheSameOperations) {
@@ -230,8 +290,8 @@ TEST(SchedulerProperty, GivesTheSameStepsForTheSameOperations) {
     Driver second(options, 77);
     first.operations(3'000);
     second.operations(3'000);
-    EXPECT_EQ(first.digest(), second.digest());
-    EXPECT_NE(first.digest(), 0u);
+    EXPECT_EQ(first.outcome(), second.outcome());
+    EXPECT_NE(first.outcome(), 0u);
   }
 }
 

@@ -58,7 +58,7 @@ TEST(Scheduler, CutsAPromptIntoChunksAndAsksForATokenOnlyAtItsEnd) {
   const std::vector<TokenEvent> events = answer(scheduler, third, 9);
   EXPECT_EQ(events.at(0).token, 9);
   EXPECT_EQ(events.at(0).finish, Finish::length);
-  EXPECT_EQ(scheduler.held_pages(), 0);
+  EXPECT_EQ(scheduler.counts().held_pages, 0);
   EXPECT_FALSE(scheduler.next_step());
 }
 
@@ -119,7 +119,9 @@ TEST(Scheduler, RefusesWhatCanNeverFitAndNamesBothNumbers) {
 }
 
 TEST(Scheduler, KeepsTheOrderOfArrivalWhenTheCacheIsFull) {
-  Scheduler scheduler(small());
+  ScheduleOptions options = small();
+  options.share_prefixes = false;
+  Scheduler scheduler(options);
   scheduler.submit(request(1, 16, 1));
   scheduler.submit(request(2, 30, 3));  // waits for all 8 pages
   scheduler.submit(request(3, 1, 1));   // would fit, but came later
@@ -138,9 +140,9 @@ TEST(Scheduler, KeepsPagesOfACancelledSequenceUntilItsStepIsDone) {
   const StepPlan step = *scheduler.next_step();
   scheduler.cancel(1);
   EXPECT_EQ(scheduler.running(), 0);
-  EXPECT_EQ(scheduler.held_pages(), 2);
+  EXPECT_EQ(scheduler.counts().held_pages, 1);
   EXPECT_TRUE(answer(scheduler, step, 3).empty());
-  EXPECT_EQ(scheduler.held_pages(), 0);
+  EXPECT_EQ(scheduler.counts().held_pages, 0);
 }
 
 TEST(Scheduler, DealsRunningSequencesOverThePipelinesSteps) {

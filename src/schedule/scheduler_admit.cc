@@ -1,0 +1,155 @@
+// Who goes from waiting to running: the order, the dp group, and the room made for a better class.
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+#include "schedule/scheduler.h"
+
+namespace dure {
+
+void Scheduler::admit() {
+  // Of each line, the first that was not passed over because it waits for another's pages.
+  std::vector<std::pair<const Lines::key_type*, Line::iterator>> next;
+  for (auto& [key, line] : lines_) next.emplace_back(&key, line.begin());
+  while (waiting_ > 0) {
+    size_t best = next.size();
+    std::optional<std::tuple<int64_t, bool, double, uint64_t>> first;
+    for (size_t i = 0; i < next.size(); ++i) {
+      if (next[i].second == lines_.at(*next[i].first).end()) continue;
+      const Sequence& head = sequences_.at(next[i].second->second);
+      const std::tuple rank(effective_class(head), !head.preempted, head.tenant->served,
+                            head.arrival);
+      if (first && *first <= rank) continue;
+      first = rank;
+      best = i;
+    }
+    if (best == next.size()) break;
+    const uint64_t id = next[best].second->second;
+    Sequence& sequence = sequences_.at(id);
+    Offer offer = best_offer(sequence);
+    if (offer.promised > 0) {
+      ++next[best].second;
+      continue;
+    }
+    const int64_t rank = std::get<0>(*first);
+    if (!offer.fits && !make_room(sequence, rank, offer)) break;
+    // make_room() adds to lines, which moves no iterator of another element.
+    Line& line = lines_.at(sequence.line);
+    next[best].second = line.erase(next[best].second);
+    enter(id, sequence, std::move(offer), rank);
+  }
+  std::erase_if(lines_, [](const auto& line) { return line.second.empty(); });
+}
+
+// Its class, or a better one that others' service has brought it to; never better than the best
+// that waits, so that within a class it is the tenants' shares that count.
+int64_t Scheduler::effective_class(const Sequence& sequence) const {
+  const int64_t own = sequence.line.first;
+  if (options_.aging_tokens < 1) return own;
+  const int64_t best = lines_.begin()->first.first;
+  return std::max(best, own - (served_ - sequence.served_then) / options_.aging_tokens);
+}
+
+Scheduler::Offer Scheduler::best_offer(Sequence& sequence) {
+  if (options_.share_prefixes) {
+    // The two kinds of rotation give different keys. Nothing else that a client can choose, such
+    // as its name, is in here: whoever wants no sharing says so by a salt.
+    const bool beyond = options_.recompute_beyond > 0 &&
+                        static_cast<int32_t>(sequence.tokens.size()) > options_.recompute_beyond;
+    std::string root = (beyond ? "long " : "short ") + sequence.cache_salt;
+    if (sequence.keys.root != root) sequence.keys = {std::move(root), {}};
+    sequence.keys.extend(sequence.tokens, options_.page_tokens);
+  }
+  Offer best;
+  for (int32_t dp = 0; dp < options_.dp; ++dp) {
+    Offer offer = offer_of(dp, sequence);
+    if (dp == 0 || std::pair(!offer.fits, offer.load) < std::pair(!best.fits, best.load)) {
+      best = std::move(offer);
+    }
+  }
+  return best;
+}
+
+Scheduler::Offer Scheduler::offer_of(int32_t dp, const Sequence& sequence) const {
+  const Group& group = groups_[static_cast<size_t>(dp)];
+  const auto length = static_cast<int64_t>(sequence.tokens.size());
+  Offer offer;
+  offer.dp = dp;
+  if (options_.share_prefixes) {
+    // The last token is computed in any case: its logits are wanted.
+    const auto most = static_cast<size_t>((length - 1) / options_.page_tokens);
+    offer.prefix = group.pages.find(sequence.keys, sequence.tokens, most);
+    size_t known = offer.prefix.pages.size();
+    while (known < most && group.promised.contains(sequence.keys.hashes[known])) {
+      ++known;
+      ++offer.promised;
+    }
+  }
+  const auto found = static_cast<int32_t>(offer.prefix.pages.size());
+  offer.load = group.tokens + length - int64_t{found + offer.promised} * options_.page_tokens;
+  offer.pages = pages_for(length) - found;
+  // Each running sequence may soon need a page more.
+  const auto reserve = static_cast<int64_t>(group.order.size());
+  const int64_t needed = offer.pages + group.pages.count_idle(offer.prefix.pages) + reserve;
+  offer.fits = group.states.available() > 0 && needed <= group.pages.available();
+  return offer;
+}
+
+// By sending back sequences of worse classes, where that is enough.
+bool Scheduler::make_room(const Sequence& sequence, int64_t rank, Offer& offer) {
+  for (int32_t dp = 0; dp < options_.dp; ++dp) {
+    Group& group = groups_[static_cast<size_t>(dp)];
+    std::vector<uint64_t> victims;
+    int64_t pages = group.pages.available();
+    int64_t running = static_cast<int64_t>(group.order.size());
+    const Offer wanted = offer_of(dp, sequence);
+    const int64_t needed = wanted.pages + group.pages.count_idle(wanted.prefix.pages);
+    for (auto last = group.order.rbegin(); last != group.order.rend(); ++last) {
+      if (last->first.first <= rank) break;
+      const Sequence& victim = sequences_.at(last->second);
+      if (victim.in_flight > 0) continue;
+      victims.push_back(last->second);
+      pages += group.pages.count_held_once(victim.pages);
+      --running;
+      if (needed + running > pages) continue;
+      for (const uint64_t id : victims) preempt(id);
+      offer = offer_of(dp, sequence);
+      return offer.fits && offer.promised == 0;
+    }
+  }
+  return false;
+}
+
+void Scheduler::enter(uint64_t id, Sequence& sequence, Offer offer, int64_t rank) {
+  const auto length = static_cast<int32_t>(sequence.tokens.size());
+  sequence.dp = offer.dp;
+  Group& group = group_of(sequence);
+  --waiting_;
+  group.pages.hold(offer.prefix.pages);
+  sequence.pages = std::move(offer.prefix.pages);
+  const std::vector<int32_t> more = group.pages.allocate(offer.pages);
+  const auto found = static_cast<int32_t>(sequence.pages.size());
+  sequence.pages.insert(sequence.pages.end(), more.begin(), more.end());
+  sequence.state = group.states.take();
+  sequence.cached = found * options_.page_tokens;
+  sequence.published = found;
+  sequence.node = offer.prefix.node;
+  sequence.promised = found;
+  if (options_.share_prefixes) {
+    sequence.promised = length / options_.page_tokens;
+    for (int32_t i = found; i < sequence.promised; ++i) {
+      ++group.promised[sequence.keys.hashes[static_cast<size_t>(i)]];
+    }
+    prefix_queries_ += length;
+    prefix_hits_ += sequence.cached;
+  }
+  if (!sequence.reused) sequence.reused = sequence.cached;
+  sequence.running = true;
+  sequence.rank = rank;
+  sequence.entered = false;
+  group.order.insert({place_of(sequence), id});
+  group.tokens += length;
+  make_ready(id, sequence);
+}
+
+}  // namespace dure
