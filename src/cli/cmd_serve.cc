@@ -139,6 +139,15 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--max-batch-tokens", flags->max_batch_tokens, "of one step and dp group")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
+  app.add_option("--step-stretch", flags->step_stretch,
+                 "prompts may make a step so many times as long as its decodes alone; 0: any")
+      ->check(number_between(0.0, 1e6))
+      ->capture_default_str();
+  app.add_option("--page-tokens", flags->page_tokens, "of one page of the KV cache")
+      ->check(CLI::Range(1, 1 << 12))
+      ->capture_default_str();
+  app.add_flag("--no-prefix-cache", flags->no_prefix_cache,
+               "compute every prompt anew, also where another began alike");
   app.add_option("--max-sequences", flags->max_sequences, "running at once in one dp group")
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();

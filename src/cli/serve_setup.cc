@@ -22,7 +22,6 @@
 namespace dure {
 namespace {
 
-constexpr int32_t page_tokens = 16;
 constexpr int64_t default_cached_contexts = 16;  // per dp group, where nobody says --kv-memory
 constexpr int64_t most_pages = int64_t{1} << 26;
 
@@ -79,9 +78,10 @@ int64_t chosen_pages(const ServeFlags& flags, const std::vector<Weight>& weights
                                      ? ""
                                      : fmt::format("the states of {} sequences take {}, and ",
                                                    shape.states * layout.dp, format_bytes(kept));
-      throw_bad_input(fmt::format("--kv-memory {}: {}one page of {} tokens takes {}",
-                                  flags.kv_memory, states, page_tokens, format_bytes(per_page)),
-                      kept == 0 ? "give more" : "give more, or lower --max-sequences", "kv-memory");
+      throw_bad_input(
+          fmt::format("--kv-memory {}: {}one page of {} tokens takes {}", flags.kv_memory, states,
+                      shape.page_tokens, format_bytes(per_page)),
+          kept == 0 ? "give more" : "give more, or lower --max-sequences", "kv-memory");
     }
     return pages;
   }
@@ -91,7 +91,8 @@ int64_t chosen_pages(const ServeFlags& flags, const std::vector<Weight>& weights
     free -= rank_memory(weights, spec, layout, rank, shape).total();
   }
   const int64_t per_page_here = std::max<int64_t>(1, per_page * ranks_here / layout.world());
-  const int64_t wanted = default_cached_contexts * ((context + page_tokens - 1) / page_tokens);
+  const int64_t wanted =
+      default_cached_contexts * ((context + flags.page_tokens - 1) / flags.page_tokens);
   return std::clamp<int64_t>(free / 2 / per_page_here, 1, wanted);
 }
 
@@ -142,7 +143,7 @@ ServedModel served_model(const ServeFlags& flags, const ModelSpec& spec, int64_t
   model.created = std::time(nullptr);
   model.context = static_cast<int32_t>(std::min<int64_t>(context, INT32_MAX));
   model.longest_sequence =
-      static_cast<int32_t>(std::min<int64_t>(pages * page_tokens + 1, INT32_MAX));
+      static_cast<int32_t>(std::min<int64_t>(pages * flags.page_tokens + 1, INT32_MAX));
   model.vocab = static_cast<int32_t>(spec.vocab);
   model.eos_ids.assign(spec.eos_ids.begin(), spec.eos_ids.end());
   model.defaults = read_sampling_defaults(folder);
@@ -156,11 +157,13 @@ EngineOptions engine_options(const ServeFlags& flags, const ModelSpec& spec,
   const Layout& layout = flags.run.layout.layout;
   EngineOptions options;
   options.schedule.dp = layout.dp;
-  options.schedule.page_tokens = page_tokens;
+  options.schedule.page_tokens = flags.page_tokens;
   options.schedule.pages = static_cast<int32_t>(pages);
   options.schedule.max_batch_tokens = flags.max_batch_tokens;
   options.schedule.max_running = flags.max_sequences;
   options.schedule.steps_in_flight = layout.pp;
+  options.schedule.stretch = flags.step_stretch;
+  options.schedule.share_prefixes = !flags.no_prefix_cache && kept_bytes(spec, layout, 1) == 0;
   options.schedule.recompute_beyond = static_cast<int32_t>(recompute_beyond(spec));
   options.vocab = model.vocab;
   options.max_requests = flags.max_requests;
@@ -188,7 +191,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   RunShape shape;
   shape.compute = start.compute;
   shape.kv_element_bytes = bytes_of(start.kv_dtype);
-  shape.page_tokens = page_tokens;
+  shape.page_tokens = flags.page_tokens;
   shape.states = flags.max_sequences;
   shape.context = context;
   shape.max_batch_tokens = flags.max_batch_tokens;
@@ -203,7 +206,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   }
   setup.memory = memory_of(weights, setup.spec, layout, shape);
 
-  start.page_tokens = page_tokens;
+  start.page_tokens = flags.page_tokens;
   start.pages = static_cast<int32_t>(shape.pages);
   start.states = flags.max_sequences;
   start.context = static_cast<int32_t>(std::min<int64_t>(context, INT32_MAX));

@@ -21,7 +21,10 @@ struct ServeFlags {
   int port = 8000;
   int64_t context = 0;    // tokens; 0: what the model's config promises
   std::string kv_memory;  // of all ranks together; empty: chosen
+  int page_tokens = 16;
+  bool no_prefix_cache = false;
   int max_batch_tokens = 512;
+  double step_stretch = ScheduleOptions().stretch;
   int max_sequences = 256;  // of each dp group, at once
   int max_requests = 1024;  // running and waiting
   double deadline_s = 30.0;

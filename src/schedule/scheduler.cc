@@ -55,6 +55,7 @@ void Scheduler::submit(SequenceRequest request) {
   sequence.line = {request.priority, std::move(request.tenant)};
   sequence.tenant = &shares_.enter(sequence.line.second);
   sequence.cache_salt = std::move(request.cache_salt);
+  sequence.whole_prompt = request.whole_prompt;
   sequence.served_then = served_;
   wait(request.id, sequence);
 }
@@ -139,7 +140,8 @@ void Scheduler::go_on(uint64_t id, Sequence& sequence, Finish finish) {
   }
 }
 
-void Scheduler::lose_ranks() {
+int64_t Scheduler::lose_ranks() {
+  int64_t lost = 0;
   steps_.clear();
   cancelled_ = 0;
   std::vector<uint64_t> gone;
@@ -147,12 +149,14 @@ void Scheduler::lose_ranks() {
     sequence.in_flight = 0;
     if (sequence.cancelled) gone.push_back(id);
     if (sequence.cancelled || !sequence.running) continue;
+    lost += sequence.cached;
     leave(id, sequence);
     sequence.preempted = true;
     wait(id, sequence);
   }
   for (const uint64_t id : gone) forget(id);
   for (Group& group : groups_) group.pages.forget_all();
+  return lost;
 }
 
 void Scheduler::isolate(uint64_t id) {

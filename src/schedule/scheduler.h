@@ -49,7 +49,7 @@ struct ScheduleOptions {
   int32_t recompute_beyond = 0;
   // False for models whose layers keep a running state: pages alone do not bring a prefix back.
   bool share_prefixes = true;
-  double stretch = 0.0;  // of a step by prompts (step_pace.h); 1 or less: any
+  double stretch = 1.8;  // of a step by prompts (step_pace.h); 1 or less: any
   // Served to others while a class waits; below 1: classes never get better.
   int64_t aging_tokens = 65'536;
 };
@@ -61,7 +61,8 @@ struct SequenceRequest {
   std::vector<int32_t> stop_ids;  // producing one of these ends the sequence
   int32_t priority = 0;           // its class: lower goes first
   std::string tenant;
-  std::string cache_salt;  // only sequences with the same one share pages
+  std::string cache_salt;     // only sequences with the same one share pages
+  bool whole_prompt = false;  // all of it is to be computed, whatever is known
 };
 
 // A run of tokens of one sequence in a step.
@@ -122,8 +123,9 @@ class Scheduler {
                                    double seconds = 0.0);
 
   // The ranks died, and with them the steps in flight and every page. All sequences wait again, in
-  // their old places, with the tokens they have produced.
-  void lose_ranks();
+  // their old places, with the tokens they have produced. Returns how many tokens must be computed
+  // anew.
+  int64_t lose_ranks();
 
   // Until its next token, that sequence is alone in its steps: to see whether it is the one that
   // ranks die of.
@@ -160,6 +162,7 @@ class Scheduler {
     std::pair<int32_t, std::string> line;  // class and tenant
     FairShare::Tenant* tenant = nullptr;
     std::string cache_salt;
+    bool whole_prompt = false;
     PageKeys keys;
     int32_t charged = 0;      // tokens of it that its tenant has paid for
     int64_t served_then = 0;  // to all, when it was submitted

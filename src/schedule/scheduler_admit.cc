@@ -75,7 +75,7 @@ Scheduler::Offer Scheduler::offer_of(int32_t dp, const Sequence& sequence) const
   const auto length = static_cast<int64_t>(sequence.tokens.size());
   Offer offer;
   offer.dp = dp;
-  if (options_.share_prefixes) {
+  if (options_.share_prefixes && !sequence.whole_prompt) {
     // The last token is computed in any case: its logits are wanted.
     const auto most = static_cast<size_t>((length - 1) / options_.page_tokens);
     offer.prefix = group.pages.find(sequence.keys, sequence.tokens, most);

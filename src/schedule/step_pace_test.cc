@@ -32,12 +32,30 @@ TEST(StepPace, KeepsAStepWithPromptsWithinItsStretch) {
   EXPECT_NEAR(pace.most_prompt_tokens(10), 40, 1);  // 0.02 s of 0.0005 s
 }
 
-// Even where a single token takes longer than the stretch allows.
-TEST(StepPace, LetsAPromptGoOn) {
+// Where there being any prompt takes longer than the stretch allows, chunks are as long as that is
+// worth; and they go on, whatever they take.
+TEST(StepPace, DoesNotCutPromptsWhereThatCannotHelp) {
   StepPace pace(1.5);
   pace.saw(1, 0, 0.001);
-  pace.saw(1, 8, 1.0);
-  EXPECT_GE(pace.most_prompt_tokens(1), 1);
+  for (int i = 0; i < 20; ++i) {
+    const int32_t tokens = std::max(1, pace.most_prompt_tokens(1));
+    pace.saw(1, tokens, 0.001 + 0.1 + 0.001 * tokens);
+  }
+  EXPECT_NEAR(pace.most_prompt_tokens(1), 100, 2);
+  EXPECT_EQ(paced_tokens(1.5, 0.001, {0.0, 1.0}), 8.0);
+}
+
+// Nothing is known at first, and a noisy slope may come out as none.
+TEST(StepPace, NeverTakesMoreThanTwiceTheLastChunk) {
+  StepPace pace(2.0);
+  pace.saw(4, 0, 1.0);
+  int32_t last = 8;
+  for (int i = 0; i < 8; ++i) {
+    const int32_t tokens = pace.most_prompt_tokens(4);
+    EXPECT_LE(tokens, 2 * last);
+    pace.saw(4, tokens, 1.0);
+    last = tokens;
+  }
 }
 
 TEST(StepPace, LimitsNothingWhereDurationsAreNotTold) {

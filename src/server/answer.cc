@@ -15,7 +15,7 @@ class ChoiceSink : public GenerationSink {
   ChoiceSink(std::shared_ptr<Answer> answer, int index)
       : answer_(std::move(answer)), index_(index) {}
 
-  void on_text(std::string_view text) override { answer_->on_text(index_, text); }
+  void on_text(const TextPiece& piece) override { answer_->on_text(index_, piece.text); }
   void on_end(const GenerationEnd& end) override { answer_->on_end(index_, end); }
   void on_error(const Error& error) override { answer_->on_error(error); }
 

@@ -49,7 +49,7 @@ void add_engine(MetricsText& text, const std::string& model, const EngineStatus&
   one("vllm:num_requests_waiting", "gauge", "Requests waiting for room.", status.waiting);
   const double total = static_cast<double>(status.total_pages);
   one("vllm:kv_cache_usage_perc", "gauge", "Share of the KV cache's pages that are held, 0 to 1.",
-      total > 0 ? static_cast<double>(status.held_pages) / total : 0.0);
+      total > 0 ? static_cast<double>(status.schedule.held_pages) / total : 0.0);
   one("vllm:prompt_tokens_total", "counter", "Prompt tokens processed.",
       status.counts.prompt_tokens);
   one("vllm:generation_tokens_total", "counter", "Tokens generated.",

@@ -58,7 +58,7 @@ std::vector<uint64_t> EngineLoop::Thread::submit(std::vector<Generation> generat
   if (refusing) throw shutting_down();
   {
     const std::lock_guard lock(mutex_);
-    if (status_.state != GroupState::ready) {
+    if (status_.state != GroupState::ready && status_.state != GroupState::restarting) {
       throw Error(ErrorCode::unavailable,
                   status_.state == GroupState::loading
                       ? "the model is loading"

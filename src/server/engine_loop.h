@@ -28,6 +28,11 @@ struct EngineOptions {
   // On the engine's thread.
   std::function<void(const LoadProgress&)> on_progress;
   std::function<void(const Error& why)> on_death;  // of a group, before it is started again
+  // A request whose steps the ranks died in so many times, without a token in between, fails; the
+  // last time it is alone in them.
+  int deaths_of_poison = 3;
+  // Groups that die before they are ready, one after another, until waiting requests are failed.
+  int failed_restarts = 5;
 };
 
 struct EngineStatus {
@@ -37,8 +42,9 @@ struct EngineStatus {
   std::optional<GroupReady> ready;  // the running group's report
   int64_t running = 0;
   int64_t waiting = 0;
-  int64_t held_pages = 0;
+  ScheduleCounts schedule;
   int64_t total_pages = 0;
+  int64_t replayed_tokens = 0;  // computed anew because ranks had died
   RequestCounts counts;
   double stalled_s = 0.0;  // since the last progress, while a step is out
 };
@@ -50,8 +56,9 @@ class EngineLoop {
              GroupFactory factory);
   ~EngineLoop();
 
-  // All or none. Returns their ids. Throws unavailable while the group is not ready, overloaded at
-  // max_requests; later trouble goes to the sinks.
+  // All or none. Returns their ids. Throws unavailable while the group loads for the first time or
+  // after it has failed, overloaded at max_requests; later trouble goes to the sinks. While a group
+  // that has served is started again, requests wait.
   std::vector<uint64_t> submit(std::vector<Generation> generations);
   void cancel(std::span<const uint64_t> ids);
 

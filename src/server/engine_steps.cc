@@ -1,6 +1,10 @@
 // The engine's thread, the part that talks with the ranks: steps out, answers in, deaths.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
 #include "server/engine_thread.h"
 
 namespace dure {
@@ -9,25 +13,19 @@ void EngineLoop::Thread::send_steps() {
   while (supervisor_.state() == GroupState::ready) {
     std::optional<StepPlan> plan = scheduler_.next_step();
     if (!plan) return;
-    if (sent_.empty()) last_progress_ = Clock::now();
+    const auto now = Clock::now();
+    if (sent_.empty()) last_progress_ = now;
     SentStep& sent = sent_.emplace_back();
     sent.id = plan->id;
+    sent.at = now;
     Step step;
     step.id = plan->id;
     step.slices.reserve(plan->slices.size());
     for (PlannedSlice& planned : plan->slices) {
       sent.sequences.push_back(planned.sequence);
+      sent.starts.push_back(planned.start);
       sent.wants_token.push_back(planned.wants_token);
-      Slice& slice = step.slices.emplace_back();
-      slice.sequence = planned.sequence;
-      slice.dp = planned.dp;
-      slice.start = planned.start;
-      slice.length = planned.length;
-      slice.tokens = std::move(planned.tokens);
-      slice.pages = std::move(planned.pages);
-      slice.state = planned.state;
-      slice.want = planned.wants_token ? Want::token : Want::nothing;
-      if (planned.start == 0) slice.setup = live_.setup(planned.sequence);
+      step.slices.push_back(slice_of(std::move(planned)));
     }
     // Told before sending, which may block when the ranks do not read: /health must see it.
     publish();
@@ -35,9 +33,28 @@ void EngineLoop::Thread::send_steps() {
   }
 }
 
+Slice EngineLoop::Thread::slice_of(PlannedSlice planned) {
+  const uint64_t id = planned.sequence;
+  const std::span<const int32_t> tokens = scheduler_.tokens(id);
+  Slice slice;
+  slice.sequence = id;
+  slice.dp = planned.dp;
+  slice.start = planned.start;
+  slice.length = planned.length;
+  slice.tokens = std::move(planned.tokens);
+  slice.pages = std::move(planned.pages);
+  slice.state = planned.state;
+  slice.want = planned.wants_token ? Want::token : Want::nothing;
+  if (planned.enters) slice.setup = live_.setup(id, tokens, planned.start);
+  const auto end = slice.start + static_cast<int32_t>(slice.tokens.size());
+  slice.next_token = live_.next_prompt_token(id, tokens, end);
+  if (planned.wants_token) slice.mask = live_.mask(id);
+  return slice;
+}
+
 void EngineLoop::Thread::handle(GroupEvent& mail) {
   if (!supervisor_.is_current(mail)) return;
-  std::visit([this](const auto& what) { on(what); }, mail.what);
+  std::visit([this](auto& what) { on(what); }, mail.what);
 }
 
 void EngineLoop::Thread::on(const LoadProgress& progress) {
@@ -46,10 +63,11 @@ void EngineLoop::Thread::on(const LoadProgress& progress) {
 
 void EngineLoop::Thread::on(const GroupReady& ready) {
   ready_ = ready;
+  failed_restarts_ = 0;
   supervisor_.became_ready(Clock::now());
 }
 
-void EngineLoop::Thread::on(const StepDone& step) {
+void EngineLoop::Thread::on(StepDone& step) {
   const auto mismatch = [&](const std::string& what) {
     group_died(
         Error(ErrorCode::failed, fmt::format("the ranks' answer to step {} {}", step.id, what)));
@@ -58,26 +76,41 @@ void EngineLoop::Thread::on(const StepDone& step) {
       sent_.front().sequences.size() != step.slices.size()) {
     return mismatch("is not one to the step that is next");
   }
-  const SentStep sent = std::move(sent_.front());
-  sent_.pop_front();
-  last_progress_ = Clock::now();
-
   std::vector<int32_t> tokens;
+  std::unordered_map<uint64_t, size_t> slice_of_sequence;
   for (size_t i = 0; i < step.slices.size(); ++i) {
     const SliceResult& slice = step.slices[i];
-    if (slice.sequence != sent.sequences[i]) return mismatch("names another sequence");
-    if (sent.wants_token[i] && slice.token >= options_.vocab) {
+    if (slice.sequence != sent_.front().sequences[i]) return mismatch("names another sequence");
+    if (sent_.front().wants_token[i] && slice.token >= options_.vocab) {
       return mismatch(fmt::format("has token {}, outside the vocabulary", slice.token));
     }
     tokens.push_back(slice.token);
+    slice_of_sequence.emplace(slice.sequence, i);
   }
-  for (const TokenEvent& event : scheduler_.complete(step.id, tokens)) {
+  const SentStep sent = std::move(sent_.front());
+  sent_.pop_front();
+  const auto now = Clock::now();
+  const std::chrono::duration<double> took = now - std::max(last_progress_, sent.at);
+  last_progress_ = now;
+
+  for (size_t i = 0; i < step.slices.size(); ++i) {
+    std::vector<TokenLogprobs>& prompt = step.slices[i].prompt_logprobs;
+    if (prompt.empty() || !live_.contains(sent.sequences[i])) continue;
+    live_.add_prompt_logprobs(sent.sequences[i], sent.starts[i], std::move(prompt));
+  }
+  // Asked before the scheduler forgets the sequences that end.
+  std::unordered_map<uint64_t, int32_t> reused;
+  for (const uint64_t id : sent.sequences) {
+    if (live_.contains(id)) reused.emplace(id, scheduler_.reused_tokens(id));
+  }
+  for (const TokenEvent& event : scheduler_.complete(step.id, tokens, took.count())) {
+    SliceResult& slice = step.slices[slice_of_sequence.at(event.sequence)];
     if (event.token < 0) {
       live_.fail(
           event.sequence,
           Error(ErrorCode::failed, "the model's logits are not numbers",
                 "the checkpoint may be damaged: `dure verify` compares it with its records"));
-    } else if (!live_.apply(event)) {
+    } else if (!live_.apply(event, std::move(slice.logprobs), reused.at(event.sequence))) {
       continue;
     }
     --admitted_;
@@ -111,18 +144,43 @@ void EngineLoop::Thread::group_died(const Error& error) {
     status_.ready.reset();
     status_.last_error = error.message();
   }
-  // The clients before the group: ending it may take a moment.
-  const auto live = static_cast<int>(live_.size());
-  live_.fail_all(Error(ErrorCode::unavailable,
-                       fmt::format("the model's ranks died: {}", error.message()),
-                       "they are being restarted: try again"));
-  admitted_ -= live;
+  suspect_those_in_flight(error);
   sent_.clear();
-  scheduler_ = Scheduler(options_.schedule);
+  replayed_tokens_ += scheduler_.lose_ranks();
+  if (supervisor_.state() == GroupState::loading || ++failed_restarts_ > options_.failed_restarts) {
+    admitted_ -= static_cast<int>(live_.size());
+    live_.fail_all(Error(ErrorCode::unavailable,
+                         fmt::format("the model's ranks died: {}", error.message()),
+                         "they are being restarted: try again"));
+    scheduler_ = Scheduler(options_.schedule);
+  }
   answer_stats(std::nullopt);
   ready_.reset();
   if (options_.on_death) options_.on_death(error);
   supervisor_.died(error, Clock::now());
+}
+
+// Nobody is told: what was in flight is computed again. But if it is a request that the ranks die
+// of, they would do so for ever. Whoever was there twice without a token in between is computed
+// alone the third time, so that only the guilty one is there a third time.
+void EngineLoop::Thread::suspect_those_in_flight(const Error& error) {
+  std::set<uint64_t> in_flight;
+  for (const SentStep& step : sent_) in_flight.insert(step.sequences.begin(), step.sequences.end());
+  for (const uint64_t id : in_flight) {
+    if (!live_.contains(id)) continue;
+    const int deaths = live_.died_with(id);
+    if (deaths >= options_.deaths_of_poison) {
+      scheduler_.cancel(id);
+      --admitted_;
+      live_.fail(id, Error(ErrorCode::failed,
+                           fmt::format("the model's ranks died {} times while they computed this "
+                                       "request, the last time alone: {}",
+                                       deaths, error.message()),
+                           "do not send it again; the server's log has the ranks' last words"));
+    } else if (deaths + 1 >= options_.deaths_of_poison) {
+      scheduler_.isolate(id);
+    }
+  }
 }
 
 }  // namespace dure

@@ -52,23 +52,25 @@ EngineLoop::Thread::Clock::time_point EngineLoop::Thread::next_wakeup() const {
 }
 
 void EngineLoop::Thread::handle(Submit& mail) {
-  const Generation& generation = *mail.generation;
-  live_.add(mail.id, generation);
+  Generation& generation = *mail.generation;
   try {
-    if (supervisor_.state() != GroupState::ready) {
-      throw Error(ErrorCode::unavailable,
-                  fmt::format("the model's ranks are {}", to_string(supervisor_.state())));
-    }
     SequenceRequest request;
     request.id = mail.id;
     request.prompt = generation.prompt;
     request.max_tokens = generation.max_tokens;
     request.stop_ids = generation.stop_ids;
+    request.stop_ids.insert(request.stop_ids.end(), generation.end_ids.begin(),
+                            generation.end_ids.end());
+    request.priority = generation.priority;
+    request.tenant = generation.tenant;
+    request.cache_salt = generation.cache_salt;
+    request.whole_prompt = generation.sampling.prompt_logprobs >= 0;
     scheduler_.submit(std::move(request));
   } catch (const Error& error) {
-    live_.fail(mail.id, error);
     --admitted_;
+    return generation.sink->on_error(error);
   }
+  live_.add(mail.id, std::move(generation));
 }
 
 void EngineLoop::Thread::handle(Cancel& mail) {
@@ -132,7 +134,8 @@ void EngineLoop::Thread::publish() {
   }
   status_.running = scheduler_.running();
   status_.waiting = scheduler_.waiting();
-  status_.held_pages = scheduler_.held_pages();
+  status_.schedule = scheduler_.counts();
+  status_.replayed_tokens = replayed_tokens_;
   status_.total_pages = int64_t{options_.schedule.dp} * options_.schedule.pages;
   status_.counts = live_.counts();
   step_out_ = !sent_.empty();

@@ -50,7 +50,9 @@ class EngineLoop::Thread {
   struct SentStep {
     uint64_t id = 0;
     std::vector<uint64_t> sequences;
+    std::vector<int32_t> starts;
     std::vector<bool> wants_token;
+    Clock::time_point at{};
   };
 
   void run();
@@ -62,11 +64,13 @@ class EngineLoop::Thread {
   void handle(GroupEvent& mail);
   void on(const LoadProgress& progress);
   void on(const GroupReady& ready);
-  void on(const StepDone& step);
+  void on(StepDone& step);
   void on(const GroupStats& stats);
   void on(const GroupFailed& failure);
   void group_died(const Error& error);
+  void suspect_those_in_flight(const Error& error);
   void send_steps();
+  Slice slice_of(PlannedSlice planned);
   void check_timeouts();
   bool stop_if_drained();
   void refuse_unread_mail();
@@ -83,6 +87,8 @@ class EngineLoop::Thread {
   Scheduler scheduler_;
   LiveRequests live_;
   std::deque<SentStep> sent_;
+  int failed_restarts_ = 0;  // in a row
+  int64_t replayed_tokens_ = 0;
   Clock::time_point last_progress_{};
   std::vector<StatsAnswer> stats_answers_;
   Clock::time_point stats_deadline_{};

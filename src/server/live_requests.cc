@@ -1,42 +1,100 @@
 // See live_requests.h. A request leaves the table before its sink hears the end.
 #include "server/live_requests.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace dure {
+
+LiveRequests::Live::Live(std::shared_ptr<const Tokenizer> tokenizer, Generation made)
+    : generation(std::move(made)),
+      text(std::move(tokenizer), generation),
+      prompt_tokens(static_cast<int32_t>(generation.prompt.size())) {}
 
 LiveRequests::LiveRequests(std::shared_ptr<const Tokenizer> tokenizer)
     : tokenizer_(std::move(tokenizer)) {}
 
-void LiveRequests::add(uint64_t id, const Generation& generation) {
-  live_.emplace(id, Live{generation.sink, TextPipeline(tokenizer_, generation), generation.sampling,
-                         static_cast<int32_t>(generation.prompt.size()), 0});
+void LiveRequests::add(uint64_t id, Generation generation) {
+  live_.emplace(id, Live(tokenizer_, std::move(generation)));
 }
 
-SequenceSetup LiveRequests::setup(uint64_t id) const {
+SequenceSetup LiveRequests::setup(uint64_t id, std::span<const int32_t> tokens,
+                                  int32_t start) const {
   const Live& live = live_.at(id);
-  return {live.sampling, live.prompt_tokens, {}};
+  SequenceSetup setup{live.generation.sampling, live.prompt_tokens, {}};
+  if (needs_history(setup.sampling)) setup.history.assign(tokens.begin(), tokens.begin() + start);
+  return setup;
 }
 
-bool LiveRequests::apply(const TokenEvent& event) {
+std::vector<uint64_t> LiveRequests::mask(uint64_t id) {
+  const std::unique_ptr<TokenConstraint>& constraint = live_.at(id).generation.constraint;
+  return constraint ? constraint->mask() : std::vector<uint64_t>();
+}
+
+int32_t LiveRequests::next_prompt_token(uint64_t id, std::span<const int32_t> tokens,
+                                        int32_t position) const {
+  const Live& live = live_.at(id);
+  const bool wanted =
+      live.generation.sampling.prompt_logprobs >= 0 && position < live.prompt_tokens;
+  return wanted ? tokens[static_cast<size_t>(position)] : -1;
+}
+
+void LiveRequests::add_prompt_logprobs(uint64_t id, int32_t start,
+                                       std::vector<TokenLogprobs> logprobs) {
+  Live& live = live_.at(id);
+  const size_t known = live.prompt_logprobs.size();
+  const size_t again =
+      std::min(known - std::min(known, static_cast<size_t>(start)), logprobs.size());
+  std::move(logprobs.begin() + static_cast<std::ptrdiff_t>(again), logprobs.end(),
+            std::back_inserter(live.prompt_logprobs));
+}
+
+bool LiveRequests::apply(const TokenEvent& event, std::optional<TokenLogprobs> logprobs,
+                         int32_t reused) {
   Live& live = live_.at(event.sequence);
-  if (live.completion_tokens++ == 0) counts_.prompt_tokens += live.prompt_tokens;
+  const Generation& generation = live.generation;
+  live.deaths = 0;
+  if (live.completion_tokens++ == 0) {
+    counts_.prompt_tokens += live.prompt_tokens;
+    if (generation.sampling.prompt_logprobs >= 0) generation.sink->on_prompt(live.prompt_logprobs);
+  }
   ++counts_.generation_tokens;
+  if (generation.constraint) generation.constraint->accept(event.token);
+  if (logprobs) live.untold.push_back(std::move(*logprobs));
 
   // A stop id is not part of the text.
   std::string text = event.finish == Finish::stop ? "" : live.text.push(event.token);
   const bool ended = event.finish != Finish::none || live.text.stopped();
   if (ended) text += live.text.finish();
-  if (!text.empty()) live.sink->on_text(text);
+  if (!text.empty() || (ended && !live.untold.empty())) {
+    generation.sink->on_text({text, live.untold});
+    live.untold.clear();
+  }
   if (!ended) return false;
 
-  GenerationEnd end;
-  end.stopped = event.finish == Finish::stop || live.text.stopped();
-  end.prompt_tokens = live.prompt_tokens;
-  end.completion_tokens = live.completion_tokens;
+  const GenerationEnd end = end_of(live, event, reused);
   ++(end.stopped ? counts_.finished_stop : counts_.finished_length);
-  const std::shared_ptr<GenerationSink> sink = std::move(live.sink);
+  const std::shared_ptr<GenerationSink> sink = generation.sink;
   live_.erase(event.sequence);
   sink->on_end(end);
   return true;
+}
+
+GenerationEnd LiveRequests::end_of(const Live& live, const TokenEvent& event,
+                                   int32_t reused) const {
+  GenerationEnd end;
+  end.stopped = event.finish == Finish::stop || live.text.stopped();
+  const std::vector<int32_t>& stops = live.generation.stop_ids;
+  if (live.text.stopped()) {
+    end.stop_string = live.text.stop_string();
+  } else if (event.finish == Finish::stop &&
+             std::find(stops.begin(), stops.end(), event.token) != stops.end()) {
+    end.stop_id = event.token;
+  }
+  end.prompt_tokens = live.prompt_tokens;
+  end.reused_tokens = reused;
+  end.completion_tokens = live.completion_tokens;
+  return end;
 }
 
 bool LiveRequests::cancel(uint64_t id) {
@@ -47,7 +105,7 @@ bool LiveRequests::cancel(uint64_t id) {
 
 void LiveRequests::fail(uint64_t id, const Error& error) {
   const auto found = live_.find(id);
-  const std::shared_ptr<GenerationSink> sink = std::move(found->second.sink);
+  const std::shared_ptr<GenerationSink> sink = std::move(found->second.generation.sink);
   live_.erase(found);
   ++counts_.failed;
   sink->on_error(error);

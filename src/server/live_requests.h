@@ -1,11 +1,13 @@
-// The generations that are not finished: turns the scheduler's token events into text for their
-// sinks. Used by the engine's thread only.
+// The generations that are not finished: what the ranks must be told of them, and their tokens
+// turned into text for their sinks. This is also the journal that a restart of the ranks is
+// replayed from: nothing of a request is kept at the ranks only. Used by the engine's thread only.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "schedule/scheduler.h"
 #include "server/generation.h"
@@ -26,14 +28,26 @@ class LiveRequests {
  public:
   explicit LiveRequests(std::shared_ptr<const Tokenizer> tokenizer);
 
-  void add(uint64_t id, const Generation& generation);
-  // For the first slice of the sequence in its slot, which starts at position 0.
-  SequenceSetup setup(uint64_t id) const;
+  void add(uint64_t id, Generation generation);
   bool contains(uint64_t id) const { return live_.contains(id); }
   size_t size() const { return live_.size(); }
 
+  // For the first slice of the sequence in its slot; `tokens` are its own so far, `start` of them
+  // before the slice.
+  SequenceSetup setup(uint64_t id, std::span<const int32_t> tokens, int32_t start) const;
+  // What its next token may be.
+  std::vector<uint64_t> mask(uint64_t id);
+  // The prompt's token at that position if its log-probability is wanted there, else -1.
+  int32_t next_prompt_token(uint64_t id, std::span<const int32_t> tokens, int32_t position) const;
+
+  // In the order of positions; what a replay says again is left out.
+  void add_prompt_logprobs(uint64_t id, int32_t start, std::vector<TokenLogprobs> logprobs);
   // True when that token ended the request; the scheduler may not know yet (a stop string).
-  bool apply(const TokenEvent& event);
+  bool apply(const TokenEvent& event, std::optional<TokenLogprobs> logprobs, int32_t reused);
+
+  // The ranks died while they worked on it. Returns how often that was so since its last token.
+  int died_with(uint64_t id) { return ++live_.at(id).deaths; }
+
   bool cancel(uint64_t id);  // false if it is not live
   void fail(uint64_t id, const Error& error);
   void fail_all(const Error& error);
@@ -42,12 +56,17 @@ class LiveRequests {
 
  private:
   struct Live {
-    std::shared_ptr<GenerationSink> sink;
+    Live(std::shared_ptr<const Tokenizer> tokenizer, Generation made);
+    Generation generation;
     TextPipeline text;
-    SamplingParams sampling;
     int32_t prompt_tokens = 0;
     int32_t completion_tokens = 0;
+    int deaths = 0;
+    std::vector<TokenLogprobs> prompt_logprobs;
+    std::vector<TokenLogprobs> untold;  // of tokens whose text is held back
   };
+
+  GenerationEnd end_of(const Live& live, const TokenEvent& event, int32_t reused) const;
 
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::unordered_map<uint64_t, Live> live_;

@@ -76,6 +76,7 @@ Generation make_generation(const GenerationFields& fields, std::vector<int32_t> 
       static_cast<int32_t>(std::min<int64_t>(room, fields.default_max_tokens)));
   made.sampling = fields.sampling;
   made.stop_ids = fields.stop_ids;
+  made.end_ids = fields.end_ids;
   made.stop_strings = fields.stop;
   made.skip_special = fields.skip_special;
   made.show_stop_string = fields.show_stop_string;

@@ -35,7 +35,7 @@ void read_stops(Fields& fields, const ServedModel& model, GenerationFields& made
   made.stop = fields.texts("stop", max_stops, max_stop_characters);
   made.stop_ids = fields.tokens("stop_token_ids", model.vocab);
   if (!fields.boolean("ignore_eos").value_or(false)) {
-    made.stop_ids.insert(made.stop_ids.end(), model.eos_ids.begin(), model.eos_ids.end());
+    made.end_ids = model.eos_ids;
   }
   made.show_stop_string = fields.boolean("include_stop_str_in_output").value_or(false);
 }

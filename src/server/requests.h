@@ -45,7 +45,8 @@ struct GenerationFields {
   int32_t default_max_tokens = INT32_MAX;  // cut to the room there is
   SamplingParams sampling;                 // with a seed, drawn if the client gave none
   std::vector<std::string> stop;
-  std::vector<int32_t> stop_ids;  // end of sequence included
+  std::vector<int32_t> stop_ids;
+  std::vector<int32_t> end_ids;  // of the model's own end
   bool stream = false;
   bool include_usage = false;
   bool skip_special = true;

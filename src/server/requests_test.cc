@@ -159,14 +159,15 @@ TEST(ChatRequest, ReadsWhatTheClientAskedFor) {
   EXPECT_EQ(call.generation.sampling.seed, ~uint64_t{0});
   EXPECT_EQ(call.generation.max_tokens, 5);
   EXPECT_THAT(call.generation.stop, ElementsAre("a", "b"));
-  EXPECT_THAT(call.generation.stop_ids, ElementsAre(7, 2, 0));
+  EXPECT_THAT(call.generation.stop_ids, ElementsAre(7));
+  EXPECT_THAT(call.generation.end_ids, ElementsAre(2, 0));
   EXPECT_TRUE(call.generation.stream);
   EXPECT_TRUE(call.generation.include_usage);
 }
 
 TEST(ChatRequest, ForgetsTheEndOfSequenceOnlyWhenAskedTo) {
-  EXPECT_THAT(chat("").generation.stop_ids, ElementsAre(2, 0));
-  EXPECT_TRUE(chat(R"("ignore_eos":true)").generation.stop_ids.empty());
+  EXPECT_THAT(chat("").generation.end_ids, ElementsAre(2, 0));
+  EXPECT_TRUE(chat(R"("ignore_eos":true)").generation.end_ids.empty());
 }
 
 TEST(ChatRequest, DrawsAnotherSeedForEachRequestThatGivesNone) {

@@ -2,6 +2,7 @@
 // that the pages it is given still hold what it wrote there. Only included by tests.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -23,6 +24,7 @@ struct FakeRanks {
   std::atomic<bool> ready{true};    // false: keeps loading
   std::atomic<bool> frozen{false};  // true: answers nothing, as if stopped by SIGSTOP
   std::atomic<bool> answers_nonsense{false};
+  std::atomic<int32_t> poison{-1};  // a token that they die of
   std::atomic<int> launches{0};
   std::atomic<int> steps{0};
   std::atomic<int> corrupt_reads{0};  // positions that did not hold what the sequence wrote
@@ -81,11 +83,6 @@ class FakeGroup : public Group {
 
  private:
   using Place = std::tuple<int32_t, int32_t, int32_t>;  // dp, page, offset
-  struct Written {
-    uint64_t sequence = 0;
-    int32_t position = 0;
-    int32_t token = 0;
-  };
 
   void run() {
     constexpr auto poll = std::chrono::milliseconds(1);
@@ -114,9 +111,22 @@ class FakeGroup : public Group {
       mail_.pop_front();
       lock.unlock();
       if (std::holds_alternative<AskStats>(message)) events_.on_stats(stats());
-      if (const auto* step = std::get_if<Step>(&message)) events_.on_step(answer(*step));
+      if (const auto* step = std::get_if<Step>(&message)) {
+        if (is_poisoned(*step)) {
+          events_.on_failed(
+              GroupFailed{0, static_cast<uint8_t>(ErrorCode::failed), "no answer to that", ""});
+          return;
+        }
+        events_.on_step(answer(*step));
+      }
       lock.lock();
     }
+  }
+
+  bool is_poisoned(const Step& step) const {
+    return std::any_of(step.slices.begin(), step.slices.end(), [&](const Slice& slice) {
+      return std::count(slice.tokens.begin(), slice.tokens.end(), ranks_.poison.load()) > 0;
+    });
   }
 
   StepDone answer(const Step& step) {
@@ -129,10 +139,11 @@ class FakeGroup : public Group {
       write_cache(slice);
       SliceResult result;
       result.sequence = slice.sequence;
+      if (slice.setup) prompt_tokens_[{slice.dp, slice.state}] = slice.setup->prompt_tokens;
       if (slice.want == Want::token) {
-        size_t& next = produced_[slice.sequence];
-        result.token = ranks_.script[std::min(next, ranks_.script.size() - 1)];
-        ++next;
+        const int32_t produced = slice.length - prompt_tokens_.at({slice.dp, slice.state});
+        result.token =
+            ranks_.script[std::min(static_cast<size_t>(produced), ranks_.script.size() - 1)];
       }
       done.slices.push_back(result);
     }
@@ -144,17 +155,25 @@ class FakeGroup : public Group {
             position % ranks_.page_tokens};
   }
 
+  // A place holds a digest of all tokens up to it, so that reading another's is seen even where
+  // pages are shared.
   void check_cache(const Slice& slice) {
     for (int32_t position = 0; position < slice.start; ++position) {
-      const Written& found = cache_[place(slice, position)];
-      if (found.sequence != slice.sequence || found.position != position) ++ranks_.corrupt_reads;
+      if (position > 0 &&
+          cache_[place(slice, position)].before != cache_[place(slice, position - 1)].digest) {
+        ++ranks_.corrupt_reads;
+      }
     }
   }
 
   void write_cache(const Slice& slice) {
+    uint64_t before = slice.start > 0 ? cache_[place(slice, slice.start - 1)].digest : 0;
     for (size_t i = 0; i < slice.tokens.size(); ++i) {
       const int32_t position = slice.start + static_cast<int32_t>(i);
-      cache_[place(slice, position)] = {slice.sequence, position, slice.tokens[i]};
+      const uint64_t digest =
+          (before ^ static_cast<uint64_t>(slice.tokens[i] + 1)) * 1099511628211u + 77;
+      cache_[place(slice, position)] = {before, digest};
+      before = digest;
     }
   }
 
@@ -175,8 +194,12 @@ class FakeGroup : public Group {
   std::deque<ToRanks> mail_;
   std::string death_;
   bool ending_ = false;
+  struct Written {
+    uint64_t before = 0;
+    uint64_t digest = 0;
+  };
   std::map<Place, Written> cache_;
-  std::map<uint64_t, size_t> produced_;  // tokens per sequence
+  std::map<std::pair<int32_t, int32_t>, int32_t> prompt_tokens_;  // dp, slot
   std::thread thread_;
 };
 

@@ -100,7 +100,7 @@ class TestServer {
   bool becomes_idle() {
     return eventually([&] {
       const EngineStatus status = engine->status();
-      return status.running == 0 && status.waiting == 0 && status.held_pages == 0;
+      return status.running == 0 && status.waiting == 0 && status.schedule.held_pages == 0;
     });
   }
 

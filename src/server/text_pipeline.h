@@ -18,6 +18,7 @@ class TextPipeline {
   std::string push(int32_t token);
   std::string finish();  // what was held back; the sequence has ended
   bool stopped() const { return stops_.stopped(); }
+  const std::string& stop_string() const { return stops_.found(); }
 
  private:
   std::string through_stops(const std::string& text);

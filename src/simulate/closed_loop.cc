@@ -8,6 +8,7 @@
 #include <queue>
 #include <vector>
 
+#include "schedule/step_pace.h"
 #include "simulate/lengths.h"
 #include "simulate/scheduled_loop.h"
 #include "simulate/served_tally.h"
@@ -165,10 +166,31 @@ class Replay {
     finish();
   }
 
+  int64_t room_for_prompts(const StepLoad& decodes) const {
+    const auto room = static_cast<int64_t>(static_cast<double>(engine_.budget) - decodes.decodes);
+    if (engine_.stretch <= 1.0 || decodes.decodes == 0.0 || room <= 0) return room;
+    const double alone = step_time(work_, hardware_, constants_, decodes).total();
+    const auto added = [&](double tokens) {
+      StepLoad with = decodes;
+      with.prefill_tokens = tokens;
+      with.prompts = 1.0;
+      return step_time(work_, hardware_, constants_, with).total() - alone;
+    };
+    // A line near where the outcome is: small chunks hide in the time of reading weights.
+    double tokens = static_cast<double>(room);
+    for (int i = 0; i < 4; ++i) {
+      PromptCost cost;
+      cost.each = (added(tokens) - added(0.5 * tokens)) / (0.5 * tokens);
+      cost.fixed = std::max(0.0, added(tokens) - cost.each * tokens);
+      tokens = std::min(tokens, paced_tokens(engine_.stretch, alone, cost));
+    }
+    return static_cast<int64_t>(tokens);
+  }
+
   // Fills a step; returns the prompts that end in it.
   std::vector<int> take_prompts(StepLoad& load) {
     const bool whole = engine_.policy == StepPolicy::whole_prompts;
-    auto room = static_cast<int64_t>(static_cast<double>(engine_.budget) - load.decodes);
+    int64_t room = room_for_prompts(load);
     std::vector<int> done;
     while (!prompts_.empty() && room > 0) {
       Request& first = request(prompts_.front());

@@ -31,6 +31,9 @@ struct EngineModel {
   int64_t wait_steps = 0;
   double wait_tokens = 0.0;
   bool waits_for_peers = false;
+  // Prompts take no more of a step than makes it so many times as long as its decodes alone; 1 or
+  // less: any.
+  double stretch = 0.0;
   // Of a pool that decodes: steps until it tells what was handed over (its stream interval).
   int64_t tells_after = 1;
 };

@@ -39,6 +39,8 @@ ScheduleOptions options_of(const EngineModel& engine, const ClosedLoad& load) {
   options.pages = static_cast<int32_t>(std::min(pages, 1e9)) + 1;
   options.max_batch_tokens = static_cast<int32_t>(engine.budget);
   options.max_running = static_cast<int32_t>(engine.sequences);
+  options.share_prefixes = false;  // the load's prompts have nothing in common
+  options.stretch = engine.stretch;
   return options;
 }
 
@@ -112,9 +114,10 @@ class ScheduledReplay {
       load.prefill_pairs += tokens * (static_cast<double>(slice.start) + 0.5 * tokens);
       load.prefill_keys += static_cast<double>(slice.start);
     }
-    now_ += step_time(work_, hardware_, constants_, load).total();
+    const double seconds = step_time(work_, hardware_, constants_, load).total();
+    now_ += seconds;
     const std::vector<int32_t> answers(step.slices.size(), 1);
-    for (const TokenEvent& event : scheduler_.complete(step.id, answers)) {
+    for (const TokenEvent& event : scheduler_.complete(step.id, answers, seconds)) {
       tell(requests_[event.sequence], event.finish != Finish::none);
     }
   }

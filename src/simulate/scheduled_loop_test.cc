@@ -10,9 +10,11 @@ namespace {
 using testing::h200;
 using testing::llama;
 
-ServedMeans served(StepPolicy policy, int concurrency, double cache_tokens = 1e6) {
-  return replay(llama(), h200, TimeConstants{}, {.policy = policy, .cache_tokens = cache_tokens},
-                {concurrency, 1000, 100});
+ServedMeans served(StepPolicy policy, int concurrency, double cache_tokens = 1e6,
+                   double stretch = 0.0) {
+  EngineModel engine{.policy = policy, .cache_tokens = cache_tokens};
+  engine.stretch = stretch;
+  return replay(llama(), h200, TimeConstants{}, engine, {concurrency, 1000, 100});
 }
 
 // The class and the model of mixed steps follow the same rules where the cache is no limit: decodes
@@ -24,6 +26,17 @@ TEST(ScheduledLoop, AgreesWithTheModelOfMixedSteps) {
     EXPECT_NEAR(own.tpot, model.tpot, 0.03 * model.tpot) << concurrency;
     EXPECT_NEAR(own.ttft, model.ttft, 0.1 * model.ttft) << concurrency;
     EXPECT_NEAR(own.tokens_per_s, model.tokens_per_s, 0.03 * model.tokens_per_s) << concurrency;
+  }
+}
+
+// The class learns what a prompt's token takes; the model knows it.
+TEST(ScheduledLoop, AgreesWithTheModelWherePromptsAreHeldBack) {
+  for (const int concurrency : {4, 16, 64}) {
+    const ServedMeans own = served(StepPolicy::dure, concurrency, 1e6, 1.8);
+    const ServedMeans model = served(StepPolicy::mixed, concurrency, 1e6, 1.8);
+    EXPECT_NEAR(own.tpot, model.tpot, 0.1 * model.tpot) << concurrency;
+    EXPECT_NEAR(own.ttft, model.ttft, 0.2 * model.ttft) << concurrency;
+    EXPECT_NEAR(own.tokens_per_s, model.tokens_per_s, 0.1 * model.tokens_per_s) << concurrency;
   }
 }
 

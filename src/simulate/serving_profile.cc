@@ -1,6 +1,7 @@
 // See serving_profile.h.
 #include "simulate/serving_profile.h"
 
+#include "schedule/scheduler.h"
 #include "simulate/calibrated_constants.h"
 
 namespace dure {
@@ -42,6 +43,7 @@ ServingProfile serving_profile(Engine engine) {
       profile.constants = calibrated::trtllm;
       break;
     case Engine::dure:
+      profile.scheduling.stretch = ScheduleOptions().stretch;
       profile.constants = hand_set_constants(engine);
       profile.measured.of_engine = false;
       break;
