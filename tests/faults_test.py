@@ -22,7 +22,7 @@ def leftovers():
                   if path.name.split("-")[2].isdigit() and not alive(int(path.name.split("-")[2])))
 
 
-def test_a_killed_rank_fails_its_requests_at_once_and_the_group_comes_back():
+def test_a_killed_rank_is_not_the_clients_problem():
     with serving("--tp", "2", "--ep", "2") as server:
         assert server.post("/v1/chat/completions", BODY)[1]["choices"][0]["message"][
             "content"] == ROW["answer"]
@@ -30,49 +30,69 @@ def test_a_killed_rank_fails_its_requests_at_once_and_the_group_comes_back():
             ranks = server.ranks()
             assert len(ranks) == 2
             answers = []
+            over = threading.Event()
 
-            def ask_until_told():
-                # The demo answers in a blink: ask again and again, until the death is seen.
-                while not answers or answers[-1][0] == 200:
-                    answers.append(server.post("/v1/chat/completions", BODY, timeout=30))
+            def keep_asking():
+                # The demo answers in a blink: ask again and again, through the death.
+                while not over.is_set():
+                    answers.append(server.post("/v1/chat/completions", BODY, timeout=60))
 
-            asking = threading.Thread(target=ask_until_told)
+            asking = threading.Thread(target=keep_asking)
             asking.start()
             wait_for(lambda: answers, 30, "requests are being answered")
-            killed = time.monotonic()
             os.kill(ranks[victim], signal.SIGKILL)
-            asking.join(timeout=30)
-            assert not asking.is_alive()
-            status, body, _ = answers[-1]
-            assert status == 503, body
-            assert f"rank {victim} " in body["error"]["message"], body
-            assert "Killed" in body["error"]["message"], body
-            assert "mpirun" not in body["error"]["message"], body
-            assert time.monotonic() - killed < 5.0  # the bound that operators were promised
+            wait_for(lambda: f'dure:group_restarts_total{{model_name="demo-moe"}} {victim + 1}'
+                     in server.get("/metrics")[1], 60, "the death is found")
             wait_for(server.healthy, 60, "the group is back")
+            before = len(answers)
+            wait_for(lambda: len(answers) > before + 1, 60, "requests are answered again")
+            over.set()
+            asking.join(timeout=60)
+            assert not asking.is_alive()
+            for status, body, _ in answers:
+                assert status == 200, body
+                assert body["choices"][0]["message"]["content"] == ROW["answer"]
             assert not any(alive(rank) for rank in ranks)
-            again = server.post("/v1/chat/completions", BODY)[1]
-            assert again["choices"][0]["message"]["content"] == ROW["answer"]
-        assert "dure:group_restarts_total" in server.get("/metrics")[1]
+    for rank in range(2):
+        assert f"rank {rank} " in server.output, server.output
+    assert "Killed" in server.output and "mpirun" not in server.output
 
 
-def test_a_stream_cut_by_a_death_ends_with_an_error_event():
+def read_stream(server, body, on_first=lambda: None):
+    """The text of a streamed answer, which must end as it should."""
+    text = ""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as connection:
+        encoded = json.dumps({**body, "stream": True}).encode()
+        connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n"
+                           b"Content-Type: application/json\r\nContent-Length: "
+                           + str(len(encoded)).encode() + b"\r\n\r\n" + encoded)
+        received = b""
+        while b"[DONE]" not in received:
+            part = connection.recv(65536)
+            assert part, received[-500:]
+            if b"data: " not in received and b"data: " in received + part:
+                on_first()
+            received += part
+    for line in received.decode().splitlines():
+        if line.startswith("data: {"):
+            data = json.loads(line[6:])
+            assert "error" not in data, data
+            for choice in data["choices"]:
+                text += choice["delta"].get("content") or ""
+    return text
+
+
+def test_a_stream_goes_on_through_deaths_with_the_same_tokens():
+    body = {**BODY, "ignore_eos": True, "max_tokens": 1500, "temperature": 0.8, "seed": 5}
     with serving("--tp", "2") as server:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
-            body = json.dumps({**BODY, "stream": True, "ignore_eos": True,
-                               "max_tokens": 1900}).encode()
-            connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n"
-                               b"Content-Type: application/json\r\nContent-Length: "
-                               + str(len(body)).encode() + b"\r\n\r\n" + body)
-            received = connection.recv(4096)
-            while b"data: " not in received:
-                received += connection.recv(4096)
-            os.kill(server.ranks()[1], signal.SIGKILL)
-            while part := connection.recv(65536):
-                received += part
-                if b"[DONE]" in part or b'"error"' in part:
-                    break
-        assert b'"error"' in received
+        undisturbed = read_stream(server, body)
+        for _ in range(2):
+            text = read_stream(server, body, lambda: os.kill(server.ranks()[1], signal.SIGKILL))
+            assert text == undisturbed
+            wait_for(server.healthy, 60, "the group is back")
+        replayed = [line for line in server.get("/metrics")[1].splitlines()
+                    if line.startswith("dure:replayed_tokens_total")]
+        assert replayed and float(replayed[0].rsplit(" ", 1)[1]) > 0, replayed
 
 
 def test_ranks_leave_when_the_front_is_killed():
@@ -113,9 +133,10 @@ def test_sigterm_finishes_what_is_running():
 def test_a_frozen_rank_is_found_by_the_deadline():
     with serving("--tp", "2", "--deadline", "3") as server:
         os.kill(server.ranks()[1], signal.SIGSTOP)
-        status, body, _ = server.post("/v1/chat/completions", BODY, timeout=30)
-        assert status == 503
-        wait_for(server.healthy, 60, "the group is back")
+        status, body, _ = server.post("/v1/chat/completions", BODY, timeout=60)
+        assert status == 200, body
+        assert body["choices"][0]["message"]["content"] == ROW["answer"]
+        assert server.healthy()
     assert "rank 1" in server.output and "step" in server.output
 
 

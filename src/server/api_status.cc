@@ -61,6 +61,19 @@ void add_engine(MetricsText& text, const std::string& model, const EngineStatus&
   text.sample(model + ",finished_reason=\"error\"", status.counts.failed);
   one("dure:group_restarts_total", "counter", "Times the group of ranks was started again.",
       int64_t{status.restarts});
+  one("dure:replayed_tokens_total", "counter",
+      "Tokens computed again because the ranks that held them had died.", status.replayed_tokens);
+  one("vllm:num_preemptions_total", "counter", "Requests sent back for others to have room.",
+      status.schedule.preemptions);
+  one("vllm:prefix_cache_queries_total", "counter", "Tokens of requests that were looked for.",
+      status.schedule.prefix_queries);
+  one("vllm:prefix_cache_hits_total", "counter", "Tokens of them that were found in the cache.",
+      status.schedule.prefix_hits);
+  text.family("dure:kv_pages", "gauge", "Pages of the KV cache of all dp groups.");
+  text.sample(model + ",state=\"held\"", status.schedule.held_pages);
+  text.sample(model + ",state=\"cached\"", status.schedule.idle_pages);
+  text.sample(model + ",state=\"free\"",
+              status.total_pages - status.schedule.held_pages - status.schedule.idle_pages);
   one("dure:group_ready", "gauge", "1 while the group of ranks is ready.",
       int64_t{status.state == GroupState::ready ? 1 : 0});
 }
