@@ -1,44 +1,16 @@
-// See call_ids.h: digits of a hash in base 62.
+// See call_ids.h.
 #include "dialogue/call_ids.h"
 
 #include <fmt/format.h>
 
-#include <cstdint>
+#include "text/letter_hash.h"
 
 namespace dure::dialogue {
-namespace {
-
-uint64_t hash(std::string_view text) {  // FNV-1a, then the mixer of splitmix64
-  uint64_t value = 0xcbf29ce484222325u;
-  for (const char byte : text) {
-    value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-  }
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
-
-std::string letters(std::string_view seed, size_t count) {
-  constexpr std::string_view alphabet =
-      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  constexpr int per_hash = 8;  // 62^8 is well below 2^64
-  std::string made;
-  uint64_t value = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (i % per_hash == 0) value = hash(fmt::format("{}/{}", seed, i));
-    made += alphabet[value % alphabet.size()];
-    value /= alphabet.size();
-  }
-  return made;
-}
-
-}  // namespace
-
 CallIds::CallIds(std::string_view seed, Style style) : seed_(seed), style_(style) {}
 
 std::string CallIds::id(int index) const {
   const std::string seed = fmt::format("{}/{}", seed_, index);
-  return style_ == Style::nine_letters ? letters(seed, 9) : "call_" + letters(seed, 24);
+  return style_ == Style::nine_letters ? letter_hash(seed, 9) : "call_" + letter_hash(seed, 24);
 }
 
 }  // namespace dure::dialogue

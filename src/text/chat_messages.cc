@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "text/jinja_json.h"
+#include "text/letter_hash.h"
 
 namespace dure {
 namespace {
@@ -59,7 +61,7 @@ Value join_text_parts(const Value& content) {
 // Arguments in the form the template wants: the value that JSON text stands for, or the text.
 Value convert_arguments(const Value& arguments, bool as_text) {
   if (as_text) {
-    if (arguments.is_string()) return arguments;
+    if (arguments.is_string()) return arguments.bytes().empty() ? Value::text("{}") : arguments;
     jinja::Budget budget{jinja::Limits{}};
     return Value::text(jinja::to_json(budget, arguments, {}));
   }
@@ -69,15 +71,35 @@ Value convert_arguments(const Value& arguments, bool as_text) {
   return jinja::parse_json_value(arguments.bytes()).value_or(arguments);
 }
 
-Value convert_call(const Value& call, bool as_text) {
+// Ids as Mistral's templates want them: nine letters or digits. Others become such, the same ones
+// wherever they stand.
+Value short_id(const Value& id) {
+  constexpr size_t length = 9;
+  if (!id.is_string()) return id;
+  const auto is_letter = [](char byte) {
+    return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= 'a' && byte <= 'z');
+  };
+  const std::string& text = id.bytes();
+  const bool fits = text.size() == length && std::all_of(text.begin(), text.end(), is_letter);
+  return fits ? id : Value::text(letter_hash(text, length));
+}
+
+Value convert_call(const Value& call, const MessageRules& rules) {
   if (!call.is(Kind::dict)) return call;
   const Value* function = call.as_dict().find("function");
   if (!function || !function->is(Kind::dict)) return call;
   Entries changed = function->as_dict().entries;
+  const Value* given = find(changed, "arguments");
+  if (rules.fill_arguments && (!given || given->is_none())) {
+    put(changed, "arguments", Value::text(""));
+  }
   if (Value* arguments = find(changed, "arguments")) {
-    *arguments = convert_arguments(*arguments, as_text);
+    *arguments = convert_arguments(*arguments, rules.tool_calls.text_arguments);
   }
   Entries entries = call.as_dict().entries;
+  Value* id = find(entries, "id");
+  if (rules.tool_calls.short_ids && id) *id = short_id(*id);
   put(entries, "function", Value::dict(std::move(changed)));
   return Value::dict(std::move(entries));
 }
@@ -89,6 +111,8 @@ void apply_server_rules(Entries& message, const MessageRules& rules) {
   } else if (rules.join_parts && content) {
     *content = join_text_parts(*content);
   }
+  Value* answered = find(message, "tool_call_id");
+  if (rules.tool_calls.short_ids && answered) *answered = short_id(*answered);
   Value* calls = find(message, "tool_calls");
   if (!calls) return;
   if (calls->is_none() || is_empty_list(*calls)) {
@@ -98,7 +122,7 @@ void apply_server_rules(Entries& message, const MessageRules& rules) {
   if (rules.convert_arguments && calls->is(Kind::sequence)) {
     std::vector<Value> converted;
     for (const Value& call : calls->as_sequence().items) {
-      converted.push_back(convert_call(call, rules.tool_calls.text_arguments));
+      converted.push_back(convert_call(call, rules));
     }
     *calls = Value::sequence(std::move(converted));
   }
@@ -131,7 +155,10 @@ MessageRules rules_of(MessageForm form, const ToolCallForm& fitting) {
   if (form == MessageForm::reference) return rules;
   rules.fill_content = rules.join_parts = true;
   rules.drop_empty_calls = rules.convert_arguments = true;
-  if (form == MessageForm::fitting) rules.tool_calls = fitting;
+  if (form == MessageForm::fitting) {
+    rules.tool_calls = fitting;
+    rules.fill_arguments = true;
+  }
   return rules;
 }
 

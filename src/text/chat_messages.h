@@ -13,6 +13,7 @@ struct MessageRules {
   bool join_parts = false;         // a list of text parts becomes one text
   bool drop_empty_calls = false;   // tool_calls null or [] goes
   bool convert_arguments = false;  // arguments take the form the template wants
+  bool fill_arguments = false;     // arguments missing or null become empty
   bool reference = false;          // null keys go, reasoning is copied
   ToolCallForm tool_calls = {};    // the form the template wants
 };

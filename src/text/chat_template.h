@@ -16,7 +16,8 @@ namespace dure {
 
 // How messages are changed before the template sees them.
 enum class MessageForm {
-  // As `server`, except for templates that need tool calls in another form (see ToolCallForm).
+  // As `server`, except for templates that need tool calls in another form (see ToolCallForm), and
+  // calls without arguments have empty ones.
   fitting,
   // Missing or null content becomes "", empty tool_calls go, arguments that are JSON text become
   // the
@@ -36,6 +37,7 @@ enum class MessageForm {
 struct ToolCallForm {
   bool null_content = false;    // content must be null where there is no text
   bool text_arguments = false;  // arguments must be the JSON text
+  bool short_ids = false;       // ids must have nine letters or digits
   bool works = false;           // one of the forms put the call into the prompt
 };
 

@@ -13,18 +13,19 @@ namespace {
 
 // Nine letters and digits, since some templates check the form of ids.
 constexpr std::string_view call_id = "call00001";
+constexpr std::string_view long_call_id = "call_0123456789abcdefghijklmn";  // as most servers give
 constexpr std::string_view name = "dure_probe_name";
 constexpr std::string_view argument = "dure_probe_argument";
 constexpr std::string_view value = "dure_probe_value";
 
-Json conversation() {
-  const Json call = {{"id", call_id},
+Json conversation(std::string_view id) {
+  const Json call = {{"id", id},
                      {"type", "function"},
                      {"function", {{"name", name}, {"arguments", {{argument, value}}}}}};
   const Json user = {{"role", "user"}, {"content", "x"}};
   const Json assistant = {
       {"role", "assistant"}, {"content", ""}, {"tool_calls", Json::array({call})}};
-  const Json tool = {{"role", "tool"}, {"tool_call_id", call_id}, {"name", name}, {"content", "y"}};
+  const Json tool = {{"role", "tool"}, {"tool_call_id", id}, {"name", name}, {"content", "y"}};
   return Json::array({user, assistant, tool});
 }
 
@@ -50,8 +51,10 @@ bool shows_call(const jinja::Template& source, const jinja::Variables& special_t
     for (const std::string_view wanted : {name, argument, value}) {
       if (prompt.find(wanted) == std::string::npos) return false;
     }
-    // Text that went through tojson once too often has its quotes escaped.
-    return prompt.find("\\\"" + std::string(argument)) == std::string::npos;
+    // Text that went through tojson once too often has its quotes escaped; a value that was printed
+    // without it has Python's quotes.
+    return prompt.find("\\\"" + std::string(argument)) == std::string::npos &&
+           prompt.find("'" + std::string(argument) + "'") == std::string::npos;
   } catch (const jinja::JinjaError&) {
     return false;
   }
@@ -61,12 +64,18 @@ bool shows_call(const jinja::Template& source, const jinja::Variables& special_t
 
 ToolCallForm probe_tool_calls(const jinja::Template& source,
                               const jinja::Variables& special_tokens) {
-  const Json messages = conversation();
+  const Json messages = conversation(call_id);
+  const Json usual_messages = conversation(long_call_id);
   const Json tools = tool_list();
   for (const bool text_arguments : {false, true}) {
     for (const bool null_content : {false, true}) {
-      const ToolCallForm form{null_content, text_arguments, true};
-      if (shows_call(source, special_tokens, form, messages, tools)) return form;
+      ToolCallForm form{.null_content = null_content,
+                        .text_arguments = text_arguments,
+                        .short_ids = false,
+                        .works = true};
+      if (!shows_call(source, special_tokens, form, messages, tools)) continue;
+      form.short_ids = !shows_call(source, special_tokens, form, usual_messages, tools);
+      return form;
     }
   }
   return {};

@@ -99,6 +99,54 @@ TEST(ChatTemplate, FeedsBothKindsOfTemplateTheArgumentsTheyWant) {
   EXPECT_FALSE(either->tool_call_form().text_arguments);
 }
 
+std::shared_ptr<const ChatTemplate> released(const std::string& name) {
+  std::ifstream file(recorded / "templates" / (name + ".jinja"), std::ios::binary);
+  const std::string source{std::istreambuf_iterator<char>(file), {}};
+  return ChatTemplate::parse(source, {{"bos_token", "<s>"}, {"eos_token", "</s>"}}, name);
+}
+
+TEST(ChatTemplate, GivesMistralTheIdsItInsistsOn) {
+  const auto chat = released("mistral-nemo-v3-tekken");
+  EXPECT_TRUE(chat->tool_call_form().short_ids);
+  EXPECT_FALSE(released("mistral-v0.3-tool")->tool_call_form().short_ids);
+  EXPECT_FALSE(released("kimi-k2")->tool_call_form().short_ids);
+  Json messages = call_with_text;
+  EXPECT_THAT(render(*chat, messages), HasSubstr("\"id\": \"abcdefgh1\""));
+  // An id of another server: the call and its result still belong together.
+  messages[1]["tool_calls"][0]["id"] = "call_0123456789abcdef";
+  messages.push_back(
+      {{"role", "tool"}, {"tool_call_id", "call_0123456789abcdef"}, {"content", "sunny"}});
+  const std::string prompt = render(*chat, messages);
+  const size_t id = prompt.find("\"id\": \"") + 7;
+  ASSERT_LT(id, prompt.size());
+  EXPECT_EQ(prompt.substr(id + 9, 2), "\"}");
+  EXPECT_THAT(prompt, HasSubstr("\"call_id\": \"" + prompt.substr(id, 9) + "\""));
+}
+
+TEST(ChatTemplate, ShowsArgumentsAsJsonToTemplatesThatPrintThem) {
+  const auto chat = released("phi-4-mini");
+  EXPECT_TRUE(chat->tool_call_form().text_arguments);
+  for (const Json& messages : {call_with_text, call_with_object}) {
+    EXPECT_THAT(render(*chat, messages), HasSubstr("\"arguments\": {\"city\": \"도시\", \"n\""));
+  }
+}
+
+TEST(ChatTemplate, TakesCallsWithoutArguments) {
+  for (const char* name : {"qwen2.5-instruct", "qwen3-coder", "glm-4.6", "kimi-k2", "phi-4-mini"}) {
+    const auto chat = released(name);
+    Json messages = call_with_text;
+    Json& function = messages[1]["tool_calls"][0]["function"];
+    function["arguments"] = "{}";
+    const std::string wanted = render(*chat, messages);
+    function["arguments"] = nullptr;
+    EXPECT_EQ(render(*chat, messages), wanted) << name;
+    function["arguments"] = "";
+    EXPECT_EQ(render(*chat, messages), wanted) << name;
+    function.erase("arguments");
+    EXPECT_EQ(render(*chat, messages), wanted) << name;
+  }
+}
+
 TEST(ChatTemplate, ShowsToolCallsToDeepSeekV3InTheOneFormItTakes) {
   const auto chat = ChatTemplate::load(recorded / "tokenizers" / "deepseek_v3");
   EXPECT_TRUE(chat->tool_call_form().null_content);
