@@ -10,6 +10,11 @@
 
 namespace dure {
 
+std::string authority_of(const HttpUrl& url) {
+  const bool is_v6 = url.host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", url.host, is_v6 ? "]" : "", url.port);
+}
+
 HttpUrl parse_url(std::string_view text) {
   const std::string whole(text);
   if (text.starts_with("https://")) {

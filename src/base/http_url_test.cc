@@ -17,6 +17,8 @@ TEST(ParseUrl, TakesWhatPeopleType) {
   EXPECT_EQ(parse_url("localhost").port, "80");
   EXPECT_EQ(parse_url("http://[::1]:9").host, "::1");
   EXPECT_EQ(parse_url("http://[::1]:9").port, "9");
+  EXPECT_EQ(authority_of(plain), "127.0.0.1:8000");
+  EXPECT_EQ(authority_of(parse_url("http://[::1]:9")), "[::1]:9");
 }
 
 TEST(ParseUrl, RefusesWhatCannotBeAServer) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -16,6 +17,7 @@
 #include "cli/http_call.h"
 #include "cli/number_range.h"
 #include "cli/terminal.h"
+#include "load/sse.h"
 
 namespace dure {
 namespace {
@@ -107,24 +109,21 @@ class Chat {
     const std::string body = request.dump(-1, ' ', false, Json::error_handler_t::replace);
     HttpCall call(url_, "POST", url_.path + "/chat/completions", headers_, body);
     if (call.status() != 200) throw_answered(call.status(), call.read_all());
-    std::string received;
+    load::SseParser events;
     while (!interrupted) {
       const std::string piece = call.read_some();
       if (piece.empty()) return;
-      received += piece;
-      for (size_t end = 0; (end = received.find("\n\n")) != std::string::npos;) {
-        const std::string event = received.substr(0, end);
-        received.erase(0, end + 2);
-        if (!event.starts_with("data: ") || event == "data: [DONE]") continue;
-        take_event(event.substr(6), on_text);
-      }
+      events.feed(piece, [&](std::string_view data) {
+        if (data != "[DONE]") take_event(data, on_text);
+        return true;
+      });
     }
   }
 
   template <class OnText>
-  void take_event(const std::string& data, const OnText& on_text) {
+  void take_event(std::string_view data, const OnText& on_text) {
     const Json json = parse_json(data, "event of the stream");
-    if (json.contains("error")) throw_answered(503, data);
+    if (json.contains("error")) throw_answered(503, std::string(data));
     if (!json.contains("choices")) return;
     for (const Json& choice : json["choices"]) {
       if (!choice.contains("delta")) continue;

@@ -40,9 +40,9 @@ HttpCall::HttpCall(const HttpUrl& url, std::string_view method, std::string_view
                    std::string_view headers, std::string_view body)
     : socket_(connect_to(url)) {
   const std::string request = fmt::format(
-      "{} {} HTTP/1.1\r\nHost: {}:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
+      "{} {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n"
       "Connection: close\r\n{}\r\n{}",
-      method, path, url.host, url.port, body.size(), headers, body);
+      method, path, authority_of(url), body.size(), headers, body);
   for (std::string_view rest = request; !rest.empty();) {
     const ssize_t sent = ::send(socket_, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent <= 0) break;  // the answer says why, if there is one

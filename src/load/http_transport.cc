@@ -86,8 +86,8 @@ struct HttpTransport::Impl {
       endpoints.push_back(entry.endpoint());
     }
     if (endpoints.empty()) throw_bad_input(fmt::format("{}: {}", url.host, error.message()));
-    headers = fmt::format("Host: {}:{}\r\nAccept: text/event-stream, application/json\r\n",
-                          url.host, url.port);
+    headers = fmt::format("Host: {}\r\nAccept: text/event-stream, application/json\r\n",
+                          authority_of(url));
     if (!options.api_key.empty()) {
       headers += fmt::format("Authorization: Bearer {}\r\n", options.api_key);
     }
