@@ -213,6 +213,8 @@ TEST(Bench, RefusesFlagsThatCannotBeMeant) {
                           {"--extra", "[]"},
                           {"--extra", "{\"max_tokens\": 5}"},
                           {"--timeout", "0s"},
+                          {"--csv", (folder.path() / "none" / "a.csv").string()},
+                          {"--save", folder.path().string()},
                           {"--temperature", "hot"},
                           {"--flab"}}) {
     std::string what;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -100,6 +101,13 @@ load::LoadResult run_load(const BenchFlags& flags, const Server& server,
   return result;
 }
 
+// Before the load, not after an hour of it.
+void check_writable(const std::string& path, const char* flag) {
+  if (path.empty() || std::ofstream(path, std::ios::app)) return;
+  throw_bad_input(fmt::format("{} {}: cannot be written", flag, path),
+                  "name a file in a folder that is there and may be written to", flag);
+}
+
 void write_files(const BenchFlags& flags, const BenchReport& report, Json json) {
   if (!flags.csv.empty()) write_text_file(flags.csv, records_csv(*report.result), "--csv");
   if (flags.save.empty()) return;
@@ -114,6 +122,8 @@ int run(const BenchFlags& flags) {
   BenchReport report;
   report.goal = bench_goal(flags);
   bench_members(flags, "");
+  check_writable(flags.csv, "--csv");
+  check_writable(flags.save, "--save");
 
   load::HttpTransportOptions probe_options = server.transport;
   probe_options.silence_timeout_s = std::min(longest_probe_s, probe_options.silence_timeout_s);
