@@ -86,6 +86,7 @@ struct AnswerParser::Impl {
     DURE_CHECK(harmony || !syntax.starts_in_reasoning || !syntax.reasoning.open.empty());
     parser = harmony ? read_harmony(reading) : read_answer(reading, syntax);
     parser.start(reading.in);
+    reading.in.push("");  // up to where it waits for text: in reasoning, if the prompt opened it
   }
 
   Reading reading;

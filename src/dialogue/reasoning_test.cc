@@ -74,8 +74,9 @@ TEST(Reasoning, HasOtherMarksInOtherModels) {
 }
 
 TEST(Reasoning, IsKnownToBeGoingOn) {
+  EXPECT_FALSE(AnswerParser(think).in_reasoning());
   AnswerParser parser(opened(think));
-  EXPECT_FALSE(parser.in_reasoning());
+  EXPECT_TRUE(parser.in_reasoning());
   parser.push("Hm");
   EXPECT_TRUE(parser.in_reasoning());
   parser.push("</think>");
