@@ -5,7 +5,7 @@ BUILD ?= build
 BIN := $(BUILD)/bin
 PROGRAMS := dure dure-rank golden_models golden_text planner_accuracy
 
-.PHONY: help setup build run serve test lint format fuzz test-sanitize bench clean
+.PHONY: help setup build run serve test lint format fuzz test-sanitize test-faults bench clean
 
 help:
 	@echo "make run            install, build, and take the tour: the demo model on 4 ranks"
@@ -15,6 +15,7 @@ help:
 	@echo "make lint           format, include table, clang-tidy"
 	@echo "make format         rewrite the sources in the house's format"
 	@echo "make test-sanitize  the unit tests and ranks under AddressSanitizer and UBSan"
+	@echo "make test-faults    ranks killed every 10 s for 3 minutes under full load"
 	@echo "make fuzz           every fuzzer for 60 seconds (FUZZ_SECONDS=n)"
 	@echo "make bench          kernel and collective measurements"
 
@@ -54,6 +55,12 @@ test-sanitize: setup
 FUZZ_SECONDS ?= 60
 fuzz: setup
 	@tools/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
+
+test-faults: build
+	@tools/test_python.sh $(BUILD)
+	@DURE_BIN=$(abspath $(BIN)) DURE_SURVIVAL_STREAMS=64 DURE_SURVIVAL_DEATHS=18 DURE_SURVIVAL_BETWEEN=10 \
+	  DURE_PREFIX_GROUPS=150 $(BUILD)/venv/bin/python -m pytest -q -s -rs -p no:cacheprovider \
+	  tests/survival_test.py
 
 bench: setup $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j$(JOBS) --target benches
