@@ -20,6 +20,20 @@ class MetricsText {
   void sample(const std::string& labels, int64_t value) {
     text_ += fmt::format("{}{{{}}} {}\n", name_, labels, value);
   }
+  // A family of its own.
+  void histogram(std::string_view name, const std::string& labels, std::string_view help,
+                 const Histogram& values) {
+    family(name, "histogram", help);
+    int64_t sum = 0;
+    for (size_t i = 0; i < values.counts().size(); ++i) {
+      sum += values.counts()[i];
+      const std::string bound =
+          i < values.bounds().size() ? fmt::format("{}", values.bounds()[i]) : "+Inf";
+      text_ += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, bound, sum);
+    }
+    text_ +=
+        fmt::format("{0}_sum{{{1}}} {2}\n{0}_count{{{1}}} {3}\n", name, labels, values.sum(), sum);
+  }
   std::string take() { return std::move(text_); }
 
  private:
@@ -74,8 +88,30 @@ void add_engine(MetricsText& text, const std::string& model, const EngineStatus&
   text.sample(model + ",state=\"cached\"", status.schedule.idle_pages);
   text.sample(model + ",state=\"free\"",
               status.total_pages - status.schedule.held_pages - status.schedule.idle_pages);
+  one("dure:last_progress_seconds", "gauge",
+      "Since a step was done, while one is out; 0 while nothing is to be done.", status.stalled_s);
   one("dure:group_ready", "gauge", "1 while the group of ranks is ready.",
       int64_t{status.state == GroupState::ready ? 1 : 0});
+}
+
+void add_histograms(MetricsText& text, const std::string& model, const RequestHistograms& seen) {
+  text.histogram("vllm:time_to_first_token_seconds", model, "From a request to its first token.",
+                 seen.first_token);
+  text.histogram("vllm:inter_token_latency_seconds", model, "From a token to the next.",
+                 seen.between_tokens);
+  text.histogram("vllm:e2e_request_latency_seconds", model, "From a request to its last token.",
+                 seen.whole);
+  text.histogram("vllm:request_queue_time_seconds", model, "From a request to its first step.",
+                 seen.queue);
+  text.histogram("vllm:request_prefill_time_seconds", model,
+                 "From the first step to the first token.", seen.prefill);
+  text.histogram("vllm:request_decode_time_seconds", model, "From the first token to the last.",
+                 seen.decode);
+  text.histogram("vllm:request_prompt_tokens", model, "Tokens of a request's prompt.",
+                 seen.prompt_tokens);
+  text.histogram("vllm:request_generation_tokens", model, "Tokens of a request's answer.",
+                 seen.completion_tokens);
+  text.histogram("vllm:iteration_tokens_total", model, "Tokens of a step.", seen.step_tokens);
 }
 
 void add_ranks(MetricsText& text, const std::string& model, const GroupStats& stats) {
@@ -125,7 +161,9 @@ void metrics(const ApiContext& context, const HttpRequest&,
   context.engine.ask_stats(
       [&engine = context.engine, model, exchange](const std::optional<GroupStats>& stats) {
         MetricsText text;
-        add_engine(text, model, engine.status());
+        const EngineStatus status = engine.status();
+        add_engine(text, model, status);
+        add_histograms(text, model, status.histograms);
         if (stats) add_ranks(text, model, *stats);
         HttpResponse response;
         response.content_type = "text/plain; version=0.0.4; charset=utf-8";

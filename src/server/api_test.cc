@@ -257,6 +257,20 @@ TEST(Api, CountsTokensAndExpertsInItsMetrics) {
   EXPECT_THAT(response.body, HasSubstr(fmt::format("vllm:generation_tokens_total{{model_name="
                                                    "\"demo\"}} {}",
                                                    server.ranks.script.size())));
+  EXPECT_THAT(response.body, HasSubstr("# TYPE vllm:time_to_first_token_seconds histogram"));
+  EXPECT_THAT(response.body,
+              HasSubstr("vllm:time_to_first_token_seconds_bucket{model_name=\"demo\","
+                        "le=\"+Inf\"} 1\n"));
+  EXPECT_THAT(response.body,
+              HasSubstr("vllm:time_to_first_token_seconds_count{model_name=\"demo\"} "
+                        "1\n"));
+  EXPECT_THAT(response.body,
+              HasSubstr(fmt::format("vllm:inter_token_latency_seconds_count{{model_name=\"demo\"}} "
+                                    "{}\n",
+                                    server.ranks.script.size() - 1)));
+  EXPECT_THAT(response.body, HasSubstr(fmt::format(
+                                 "vllm:request_generation_tokens_sum{{model_name=\"demo\"}} {}\n",
+                                 server.ranks.script.size())));
   EXPECT_THAT(response.body,
               HasSubstr("dure:expert_tokens_total{model_name=\"demo\",rank=\"1\"} 22"));
   EXPECT_THAT(response.body, HasSubstr("dure:expert_slots_dropped_total{model_name=\"demo\"} 33"));

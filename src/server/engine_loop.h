@@ -46,6 +46,7 @@ struct EngineStatus {
   int64_t total_pages = 0;
   int64_t replayed_tokens = 0;  // computed anew because ranks had died
   RequestCounts counts;
+  RequestHistograms histograms;
   double stalled_s = 0.0;  // since the last progress, while a step is out
 };
 

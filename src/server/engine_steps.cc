@@ -27,6 +27,9 @@ void EngineLoop::Thread::send_steps() {
       sent.wants_token.push_back(planned.wants_token);
       step.slices.push_back(slice_of(std::move(planned)));
     }
+    int64_t tokens = 0;
+    for (const Slice& slice : step.slices) tokens += static_cast<int64_t>(slice.tokens.size());
+    live_.histograms().step(tokens);
     // Told before sending, which may block when the ranks do not read: /health must see it.
     publish();
     supervisor_.send(step);
@@ -45,7 +48,10 @@ Slice EngineLoop::Thread::slice_of(PlannedSlice planned) {
   slice.pages = std::move(planned.pages);
   slice.state = planned.state;
   slice.want = planned.wants_token ? Want::token : Want::nothing;
-  if (planned.enters) slice.setup = live_.setup(id, tokens, planned.start);
+  if (planned.enters) {
+    live_.started(id, Clock::now());
+    slice.setup = live_.setup(id, tokens, planned.start);
+  }
   const auto end = slice.start + static_cast<int32_t>(slice.tokens.size());
   slice.next_token = live_.next_prompt_token(id, tokens, end);
   if (planned.wants_token) slice.mask = live_.mask(id);
@@ -110,7 +116,7 @@ void EngineLoop::Thread::on(StepDone& step) {
           event.sequence,
           Error(ErrorCode::failed, "the model's logits are not numbers",
                 "the checkpoint may be damaged: `dure verify` compares it with its records"));
-    } else if (!live_.apply(event, std::move(slice.logprobs), reused.at(event.sequence))) {
+    } else if (!live_.apply(event, std::move(slice.logprobs), reused.at(event.sequence), now)) {
       continue;
     }
     --admitted_;

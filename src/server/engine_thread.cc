@@ -70,7 +70,7 @@ void EngineLoop::Thread::handle(Submit& mail) {
     --admitted_;
     return generation.sink->on_error(error);
   }
-  live_.add(mail.id, std::move(generation));
+  live_.add(mail.id, std::move(generation), Clock::now());
 }
 
 void EngineLoop::Thread::handle(Cancel& mail) {
@@ -138,6 +138,7 @@ void EngineLoop::Thread::publish() {
   status_.replayed_tokens = replayed_tokens_;
   status_.total_pages = int64_t{options_.schedule.dp} * options_.schedule.pages;
   status_.counts = live_.counts();
+  status_.histograms = live_.histograms();
   step_out_ = !sent_.empty();
   progress_at_ = last_progress_;
   if (news) changed_.notify_all();

@@ -14,8 +14,14 @@ LiveRequests::Live::Live(std::shared_ptr<const Tokenizer> tokenizer, Generation 
 LiveRequests::LiveRequests(std::shared_ptr<const Tokenizer> tokenizer)
     : tokenizer_(std::move(tokenizer)) {}
 
-void LiveRequests::add(uint64_t id, Generation generation) {
-  live_.emplace(id, Live(tokenizer_, std::move(generation)));
+void LiveRequests::add(uint64_t id, Generation generation, SteadyTime now) {
+  const auto live = live_.emplace(id, Live(tokenizer_, std::move(generation))).first;
+  live->second.times.submitted = live->second.times.last = now;
+}
+
+void LiveRequests::started(uint64_t id, SteadyTime now) {
+  RequestTimes& times = live_.at(id).times;
+  if (!times.started) times.started = now;
 }
 
 SequenceSetup LiveRequests::setup(uint64_t id, std::span<const int32_t> tokens,
@@ -50,10 +56,11 @@ void LiveRequests::add_prompt_logprobs(uint64_t id, int32_t start,
 }
 
 bool LiveRequests::apply(const TokenEvent& event, std::optional<TokenLogprobs> logprobs,
-                         int32_t reused) {
+                         int32_t reused, SteadyTime now) {
   Live& live = live_.at(event.sequence);
   const Generation& generation = live.generation;
   live.deaths = 0;
+  histograms_.token(live.times, now);
   if (live.completion_tokens++ == 0) {
     counts_.prompt_tokens += live.prompt_tokens;
     if (generation.sampling.prompt_logprobs >= 0) generation.sink->on_prompt(live.prompt_logprobs);
@@ -73,6 +80,7 @@ bool LiveRequests::apply(const TokenEvent& event, std::optional<TokenLogprobs> l
   if (!ended) return false;
 
   const GenerationEnd end = end_of(live, event, reused);
+  histograms_.end(live.times, live.prompt_tokens, live.completion_tokens);
   ++(end.stopped ? counts_.finished_stop : counts_.finished_length);
   const std::shared_ptr<GenerationSink> sink = generation.sink;
   live_.erase(event.sequence);

@@ -11,6 +11,7 @@
 
 #include "schedule/scheduler.h"
 #include "server/generation.h"
+#include "server/request_histograms.h"
 #include "server/text_pipeline.h"
 
 namespace dure {
@@ -28,7 +29,8 @@ class LiveRequests {
  public:
   explicit LiveRequests(std::shared_ptr<const Tokenizer> tokenizer);
 
-  void add(uint64_t id, Generation generation);
+  void add(uint64_t id, Generation generation, SteadyTime now);
+  void started(uint64_t id, SteadyTime now);  // its first step, or its first again
   bool contains(uint64_t id) const { return live_.contains(id); }
   size_t size() const { return live_.size(); }
 
@@ -43,7 +45,8 @@ class LiveRequests {
   // In the order of positions; what a replay says again is left out.
   void add_prompt_logprobs(uint64_t id, int32_t start, std::vector<TokenLogprobs> logprobs);
   // True when that token ended the request; the scheduler may not know yet (a stop string).
-  bool apply(const TokenEvent& event, std::optional<TokenLogprobs> logprobs, int32_t reused);
+  bool apply(const TokenEvent& event, std::optional<TokenLogprobs> logprobs, int32_t reused,
+             SteadyTime now);
 
   // The ranks died while they worked on it. Returns how often that was so since its last token.
   int died_with(uint64_t id) { return ++live_.at(id).deaths; }
@@ -53,6 +56,7 @@ class LiveRequests {
   void fail_all(const Error& error);
 
   const RequestCounts& counts() const { return counts_; }
+  RequestHistograms& histograms() { return histograms_; }
 
  private:
   struct Live {
@@ -61,6 +65,7 @@ class LiveRequests {
     TextPipeline text;
     int32_t prompt_tokens = 0;
     int32_t completion_tokens = 0;
+    RequestTimes times;
     int deaths = 0;
     std::vector<TokenLogprobs> prompt_logprobs;
     std::vector<TokenLogprobs> untold;  // of tokens whose text is held back
@@ -71,6 +76,7 @@ class LiveRequests {
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::unordered_map<uint64_t, Live> live_;
   RequestCounts counts_;
+  RequestHistograms histograms_;
 };
 
 }  // namespace dure
