@@ -277,6 +277,55 @@ TEST(Api, CountsTokensAndExpertsInItsMetrics) {
   EXPECT_THAT(response.body, HasSubstr("dure:expert_slots_moved_total{model_name=\"demo\"} 44"));
 }
 
+TEST(Api, NamesItsAnswersAfterTheRequestsId) {
+  TestServer server;
+  const auto ask = [&](const std::string& body) {
+    return server.client().ask("POST", "/v1/chat/completions", body, "X-Request-Id: my-id\r\n");
+  };
+  EXPECT_EQ(json_of(*ask(hello))["id"], "chatcmpl-my-id");
+  const std::optional<TestResponse> refused = ask("{}");
+  EXPECT_EQ(refused->status, 400);
+  EXPECT_EQ(TestClient::header(refused->head, "X-Request-Id"), "my-id");
+}
+
+TEST(Api, SaysWhyEndpointsOfOpenAiAreNotServed) {
+  TestServer server;
+  const TestResponse embeddings =
+      server.ask("POST", "/v1/embeddings", R"({"model":"demo","input":"a"})");
+  EXPECT_EQ(embeddings.status, 400);
+  EXPECT_THAT(json_of(embeddings)["error"]["message"].get<std::string>(),
+              HasSubstr("no embeddings"));
+  for (const char* path : {"/v1/responses", "/v1/audio/speech", "/v1/images/generations",
+                           "/v1/moderations", "/v1/batches", "/v1/files"}) {
+    const TestResponse refused = server.ask("POST", path, "{}");
+    EXPECT_EQ(refused.status, 404) << path;
+    const Json error = json_of(refused)["error"];
+    EXPECT_EQ(error["code"], "unsupported_endpoint") << path;
+    EXPECT_TRUE(error.contains("param") && error.contains("type")) << path;
+  }
+  EXPECT_EQ(json_of(server.ask("POST", "/v1/audiobooks", "{}"))["error"]["code"], "not_found");
+}
+
+TEST(Api, KeepsNoGaugeUpAfterAllClientsVanish) {
+  TestServer server({.max_requests = 200});
+  server.ranks.step_time = std::chrono::milliseconds(1);
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 64; ++i) {
+    clients.push_back(server.client());
+    clients.back().send_request("POST", "/v1/chat/completions",
+                                chat_with(R"("stream":true,"ignore_eos":true)"));
+  }
+  ASSERT_TRUE(eventually([&] {
+    const EngineStatus status = server.engine->status();
+    return status.running + status.waiting == 64;
+  }));
+  clients.clear();
+  EXPECT_TRUE(server.becomes_idle());
+  const TestResponse metrics = server.ask("GET", "/metrics");
+  EXPECT_THAT(metrics.body, HasSubstr("vllm:num_requests_running{model_name=\"demo\"} 0"));
+  EXPECT_THAT(metrics.body, HasSubstr("vllm:num_requests_waiting{model_name=\"demo\"} 0"));
+}
+
 TEST(Api, RefusesMoreRequestsThanItsLimitWith429) {
   TestServer server({.max_requests = 2});
   server.ranks.frozen = true;

@@ -36,10 +36,15 @@ struct TestResponse {
 
 class TestClient {
  public:
-  explicit TestClient(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit TestClient(uint16_t port) : TestClient(port, Later{}) { connect(); }
+  struct Later {};  // has its descriptor, and connects when told
+  TestClient(uint16_t port, Later)
+      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), port_(port) {}
+
+  void connect() {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_port = htons(port);
+    address.sin_port = htons(port_);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ =
         ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
@@ -50,6 +55,7 @@ class TestClient {
   ~TestClient() { close(); }
   TestClient(TestClient&& other) noexcept
       : socket_(std::exchange(other.socket_, -1)),
+        port_(other.port_),
         connected_(other.connected_),
         unread_(std::move(other.unread_)) {}
   TestClient& operator=(TestClient&&) = delete;
@@ -151,6 +157,7 @@ class TestClient {
   }
 
   int socket_;
+  uint16_t port_;
   bool connected_ = false;
   std::string unread_;
 };
