@@ -1,6 +1,7 @@
 // dure serve MODEL: the front process. Checks everything, starts the ranks, serves until told to
 // stop.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -21,6 +22,7 @@
 #include "cli/terminal.h"
 #include "server/api.h"
 #include "server/api_errors.h"
+#include "server/line_log.h"
 
 namespace dure {
 namespace {
@@ -77,11 +79,21 @@ int run(const ServeFlags& flags) {
   LoadingBar bar;
   std::atomic<bool> serving{false};
   setup.engine.on_progress = [&](const LoadProgress& progress) { bar.show(progress); };
+  // What is said while it serves is said by threads of its own: nobody waits for who reads it.
+  LineLog warnings(STDERR_FILENO, {});
+  const auto warn = [&](const std::string& what) { warnings.add("warning: " + visible(what)); };
+  LineLog requests(STDOUT_FILENO, warn);
   setup.engine.on_death = [&](const Error& why) {
     bar.clear();
     if (!serving) return;  // what a start fails of is the command's error
-    say(stderr, fmt::format("warning: the group of ranks died: {}\n", visible(why.message())));
+    warn(fmt::format("the group of ranks died: {}", why.message()));
   };
+  setup.http.warn = warn;
+  if (flags.log_requests) {
+    setup.http.on_request_over = [&](const AccessRecord& record) {
+      requests.add(access_line(record));
+    };
+  }
 
   std::atomic<const ApiContext*> live{nullptr};
   // Listening comes first: a port in use must not cost the time to load a model.
@@ -157,6 +169,19 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--served-model-name", flags->served_names,
                  "default: the folder's name; may be given several times")
       ->allow_extra_args(false);
+  app.add_option("--max-connections", flags->max_connections, "open at once; others get a 503")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--max-body", flags->max_body, "of a request; larger ones get a 413")
+      ->capture_default_str();
+  app.add_option("--idle-timeout", flags->idle_timeout_s, "seconds between a connection's requests")
+      ->check(number_between(0.1, 86400.0))
+      ->capture_default_str();
+  app.add_option("--cors-origin", flags->cors_origins,
+                 "page whose scripts may call; * for all; may be given several times")
+      ->allow_extra_args(false);
+  app.add_flag("--log-requests", flags->log_requests,
+               "one line of JSON on stdout for each request");
   app.add_option("--api-key-file", flags->api_key_file, "one key per line; clients need one");
   app.add_option("--deadline", flags->deadline_s, "seconds of every wait between ranks")
       ->check(number_between(0.1, 86400.0))

@@ -217,6 +217,10 @@ ServeSetup prepare(const ServeFlags& flags) {
   setup.api.api_keys = read_api_keys(flags.api_key_file);
   setup.http.host = flags.host;
   setup.http.port = static_cast<uint16_t>(flags.port);
+  setup.http.max_connections = flags.max_connections;
+  setup.http.max_body_bytes = static_cast<uint64_t>(parse_bytes(flags.max_body, "--max-body"));
+  setup.http.idle_timeout = std::chrono::milliseconds(std::llround(flags.idle_timeout_s * 1000));
+  setup.http.cors_origins = flags.cors_origins;
   return setup;
 }
 

@@ -31,6 +31,11 @@ struct ServeFlags {
   double drain_timeout_s = 30.0;
   std::filesystem::path api_key_file;
   std::vector<std::string> served_names;
+  int max_connections = 4096;
+  std::string max_body = "8MiB";
+  double idle_timeout_s = 75.0;
+  std::vector<std::string> cors_origins;
+  bool log_requests = false;
 };
 
 struct ServeSetup {
