@@ -1,6 +1,8 @@
 // Sampling, limits and stops of a generation request.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -21,8 +23,10 @@ SamplingParams read_sampling(Fields& fields, const SamplingDefaults& defaults) {
   SamplingParams sampling;
   sampling.temperature =
       static_cast<float>(fields.number("temperature", 0.0, 100.0).value_or(defaults.temperature));
+  // Above 0 as a double may be 0 as a float, which is no top_p.
   sampling.top_p =
-      static_cast<float>(fields.number_above("top_p", 0.0, 1.0).value_or(defaults.top_p));
+      std::max(static_cast<float>(fields.number_above("top_p", 0.0, 1.0).value_or(defaults.top_p)),
+               std::numeric_limits<float>::min());
   sampling.min_p = static_cast<float>(fields.number("min_p", 0.0, 1.0).value_or(defaults.min_p));
   const int64_t top_k = fields.integer("top_k", -1, INT32_MAX).value_or(defaults.top_k);
   sampling.top_k = static_cast<int32_t>(std::max<int64_t>(0, top_k));

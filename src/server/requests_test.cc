@@ -165,6 +165,11 @@ TEST(ChatRequest, ReadsWhatTheClientAskedFor) {
   EXPECT_TRUE(call.generation.include_usage);
 }
 
+TEST(ChatRequest, KeepsATopPAboveZeroThatAFloatCannotHold) {
+  EXPECT_GT(chat(R"("top_p":5e-324)").generation.sampling.top_p, 0.0f);
+  EXPECT_GT(chat(R"("top_p":1e-46)").generation.sampling.top_p, 0.0f);
+}
+
 TEST(ChatRequest, ForgetsTheEndOfSequenceOnlyWhenAskedTo) {
   EXPECT_THAT(chat("").generation.end_ids, ElementsAre(2, 0));
   EXPECT_TRUE(chat(R"("ignore_eos":true)").generation.end_ids.empty());
