@@ -62,7 +62,8 @@ Json refusals(const Route& route) {
                                {417, "An Expect that is not 100-continue."},
                                {431, "The head is too large."},
                                {500, "A bug, or a broken checkpoint."},
-                               {503, "Starting, restarting, stopping, or out of room."}};
+                               {503, "Starting, restarting, stopping, or out of room."},
+                               {505, "Not HTTP/1.1 or 1.0."}};
   if (route.guarded) list.push_back({401, "The API key is missing or wrong."});
   if (route.guarded) list.push_back({404, "There is no such model."});
   if (route.describe_body != nullptr) list.push_back({429, "Too many requests are waiting."});
