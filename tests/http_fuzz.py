@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import socket
 import struct
 import sys
@@ -22,6 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 3, "temperature": 0}
 GOOD_STATUSES = {200, 400, 401, 404, 405, 408, 413, 414, 415, 417, 429, 431, 503, 505}
+STATUS_LINE = re.compile(rb"HTTP/1\.1 (\d{3}) [A-Z][A-Za-z ]*\r\n")
 
 
 def request(path="/v1/chat/completions", body=None, fields=b"", method="POST"):
@@ -85,6 +87,8 @@ class Attacker:
                 attack()
             except OSError:
                 pass  # cut off, as hostile clients are
+            except Exception as error:  # pylint: disable=broad-except
+                self.wrong.append((repr(error), attack.__name__))
             self.done += 1
 
     def connect(self):
@@ -94,13 +98,11 @@ class Attacker:
 
     def check(self, said, sent):
         """Every status in what a connection said is one that is defined, and none is a 500."""
-        at = 0
-        while (at := said.find(b"HTTP/1.1 ", at)) >= 0:
-            status = int(said[at + 9:at + 12])
+        for found in STATUS_LINE.finditer(said):
+            status = int(found.group(1))
             self.answers += 1
             if status not in GOOD_STATUSES and status != 100:
                 self.wrong.append((status, sent[:300]))
-            at += 9
         if b"smuggled" in said and sent in SHAPES:
             self.wrong.append(("smuggled", sent[:300]))
 
