@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,17 @@ struct Variant {
   int batch = 1;
   int chunk = 0;
   Compute compute = Compute::bf16;
+  std::optional<DType> kv = std::nullopt;  // else of the same name as compute
 };
 
+DType kv_of(const Variant& variant) {
+  return variant.kv.value_or(variant.compute == Compute::fp32 ? DType::f32 : DType::bf16);
+}
+
 std::string name_of(const Variant& variant) {
-  return fmt::format("{}, batch {}, chunk {}, {}", to_string(variant.layout), variant.batch,
-                     variant.chunk, to_string(variant.compute));
+  return fmt::format("{}, batch {}, chunk {}, {}, cache {}", to_string(variant.layout),
+                     variant.batch, variant.chunk, to_string(variant.compute),
+                     to_string(kv_of(variant)));
 }
 
 VerifyResult run(const std::string& model, const Variant& variant) {
@@ -36,7 +43,7 @@ VerifyResult run(const std::string& model, const Variant& variant) {
   start.model = (fs::path(DURE_SOURCE_DIR) / "testdata/models" / model).string();
   start.layout = variant.layout;
   start.compute = variant.compute;
-  start.kv_dtype = variant.compute == Compute::fp32 ? DType::f32 : DType::bf16;
+  start.kv_dtype = kv_of(variant);
   start.threads = default_threads(variant.layout.world());
   options.batch = variant.batch;
   options.chunk = variant.chunk;
@@ -85,6 +92,34 @@ TEST_P(Layouts, ThatCutSubtreesStillAnswerAsRecorded) {
     EXPECT_TRUE(run(GetParam(), variant).passed) << name_of(variant);
   }
 }
+
+// A cache of fp8, of keys and values and of latent rows.
+class Fp8Layouts : public testing::TestWithParam<std::string> {};
+
+TEST_P(Fp8Layouts, GiveTheSameBitsWithinTheBoundOfTheFormat) {
+  const auto with = [&](Variant variant) {
+    variant.kv = DType::fp8;
+    return run(GetParam(), variant);
+  };
+  const VerifyResult alone = with({});
+  EXPECT_TRUE(alone.passed);
+  EXPECT_NE(alone.logits_hash, run(GetParam(), {}).logits_hash);
+  for (const Variant& variant : std::vector<Variant>{
+           {{.tp = 2}, 3}, {{.pp = 2}, 17, 13}, {{.dp = 2}, 3, 7}, {{.tp = 2, .pp = 2}, 1, 1}}) {
+    const VerifyResult result = with(variant);
+    EXPECT_EQ(result.logits_hash, alone.logits_hash) << name_of(variant);
+  }
+  const VerifyResult exact = with({{}, 1, 0, Compute::fp32});
+  EXPECT_TRUE(exact.passed);
+  EXPECT_GT(exact.max_abs_logit_error, 1e-3);  // fp32's own errors are below
+}
+
+INSTANTIATE_TEST_SUITE_P(OfFamilies, Fp8Layouts, testing::Values("qwen3-moe", "deepseek-v2-lite"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 // A state is a sequence's alone and is the same whatever steps made it: prompts follow each other
 // in one slot, beside neighbours that start over, in chunks of any size.

@@ -31,21 +31,25 @@ class Memory : public testing::Test {
   }
   static void TearDownTestSuite() { fs::remove_all(folder_); }
 
-  static GroupReady start(const Layout& layout, Compute compute) {
+  static DType kv_of(Compute compute) {
+    return compute == Compute::fp32 ? DType::f32 : DType::bf16;
+  }
+
+  static GroupReady start(const Layout& layout, Compute compute, DType kv) {
     GroupOptions options;
     options.start.model = folder_.string();
     options.start.layout = layout;
     options.start.compute = compute;
-    options.start.kv_dtype = compute == Compute::fp32 ? DType::f32 : DType::bf16;
+    options.start.kv_dtype = kv;
     options.start.pages = 64;
     options.start.max_batch_tokens = 256;
     return BlockingGroup(options).ready();
   }
 
-  static RunShape shape_of(Compute compute) {
+  static RunShape shape_of(Compute compute, DType kv) {
     RunShape shape;
     shape.compute = compute;
-    shape.kv_element_bytes = compute == Compute::fp32 ? 4 : 2;
+    shape.kv_element_bytes = bytes_of(kv);
     shape.pages = 64;
     shape.max_batch_tokens = 256;
     return shape;
@@ -60,11 +64,12 @@ TEST_F(Memory, OfRunningRanksIsWhatThePlannerSays) {
   for (const Layout& layout :
        {Layout{}, Layout{.tp = 2, .pp = 2, .ep = 2}, Layout{.tp = 3}, Layout{.dp = 2, .ep = 2}}) {
     for (const Compute compute : {Compute::bf16, Compute::fp32}) {
-      const GroupReady ready = start(layout, compute);
+      const GroupReady ready = start(layout, compute, kv_of(compute));
       ASSERT_EQ(static_cast<int>(ready.ranks.size()), layout.world());
       for (const RankReport& rank : ready.ranks) {
         SCOPED_TRACE(fmt::format("{}, rank {}", to_string(layout), rank.rank));
-        const RankMemory planned = rank_memory(weights, spec, layout, rank.rank, shape_of(compute));
+        const RankMemory planned =
+            rank_memory(weights, spec, layout, rank.rank, shape_of(compute, kv_of(compute)));
         EXPECT_EQ(rank.weight_bytes, planned.weights + planned.padding);
         EXPECT_EQ(rank.kv_bytes, planned.kv);
         EXPECT_EQ(rank.activation_bytes, planned.activation);
@@ -74,6 +79,21 @@ TEST_F(Memory, OfRunningRanksIsWhatThePlannerSays) {
         EXPECT_LE(rank.peak_rss_bytes, share + share / 10 + (int64_t{64} << 20));
       }
     }
+  }
+}
+
+TEST_F(Memory, OfACacheInFp8IsHalfOfOneInBf16AndWhatThePlannerSays) {
+  const ModelSpec spec = load_spec(folder_);
+  const std::vector<Weight> weights = bind_inventory(spec, *CheckpointReader::open(folder_));
+  const Layout layout{.tp = 2};
+  const GroupReady half = start(layout, Compute::bf16, DType::fp8);
+  const GroupReady whole = start(layout, Compute::bf16, DType::bf16);
+  for (size_t i = 0; i < half.ranks.size(); ++i) {
+    const RankMemory planned =
+        rank_memory(weights, spec, layout, half.ranks[i].rank, shape_of(Compute::bf16, DType::fp8));
+    EXPECT_EQ(half.ranks[i].kv_bytes, planned.kv);
+    EXPECT_EQ(half.ranks[i].kv_bytes * 2, whole.ranks[i].kv_bytes);
+    EXPECT_EQ(half.ranks[i].activation_bytes, planned.activation);
   }
 }
 
@@ -87,7 +107,7 @@ TEST_F(Memory, OfRunningRanksIsWhatFitPrints) {
   for (size_t n = 0; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) text.append(buffer, n);
   ASSERT_EQ(pclose(pipe), 0);
   const Json printed = parse_json(text, "dure fit");
-  const GroupReady ready = start({.tp = 2, .ep = 2}, Compute::bf16);
+  const GroupReady ready = start({.tp = 2, .ep = 2}, Compute::bf16, DType::bf16);
   for (const RankReport& rank : ready.ranks) {
     const Json& row = printed.at("ranks").at(static_cast<size_t>(rank.rank));
     EXPECT_EQ(row.at("weights").get<int64_t>() + row.at("padding").get<int64_t>(),

@@ -83,11 +83,6 @@ Compute compute_of(const Options& options, const ModelSpec& spec) {
 
 std::string kv_format_of(const Options& options, Compute compute) {
   if (options.kv_dtype == "auto") return compute == Compute::fp32 ? "f32" : "bf16";
-  if (options.kv_dtype == "fp8" && is_cpu(options)) {
-    throw_bad_input("--kv-dtype fp8: on CPUs the engine caches bf16 or f32",
-                    "leave --kv-dtype out, or give the GPU that the cache is to lie on",
-                    "kv-dtype");
-  }
   return options.kv_dtype;
 }
 
@@ -194,8 +189,8 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--utilization", options->utilization, "of usable memory; 0.9, for cpu 1")
       ->check(number_between(0.01, 1.0));
   app.add_option("--max-batch-tokens", options->max_batch_tokens, "of one step");
-  app.add_option("--kv-dtype", options->kv_dtype, "of the cache")
-      ->check(CLI::IsMember({"auto", "bf16", "f32", "fp8"}))
+  app.add_option("--kv-type,--kv-dtype", options->kv_dtype, "of the cache")
+      ->check(CLI::IsMember({"auto", "bf16", "f32", "fp32", "fp8"}))
       ->capture_default_str();
   app.add_option("--compute", options->compute, "what products are made of")
       ->check(CLI::IsMember({"auto", "bf16", "fp32"}))

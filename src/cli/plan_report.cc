@@ -172,7 +172,7 @@ std::string fit_command(const PlanQuestion& question, const PlannedLayout& plann
   text += fmt::format(" --context {} --sequences {} --max-batch-tokens {}",
                       question.input + question.output,
                       static_cast<int64_t>(planned.decode.load.decodes) * layout.dp, planned.chunk);
-  if (planned.kv.name != "bf16") text += " --kv-dtype " + planned.kv.name;
+  if (planned.kv.name != "bf16") text += " --kv-type " + planned.kv.name;
   if (!question.weights_asked.empty()) text += " --weights " + question.weights_asked;
   if (question.utilization > 0.0) text += fmt::format(" --utilization {}", question.utilization);
   return text;

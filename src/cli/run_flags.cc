@@ -23,6 +23,12 @@ Compute RunFlags::chosen_compute() const {
   return compute == "fp32" ? Compute::fp32 : Compute::bf16;
 }
 
+DType RunFlags::chosen_kv_type() const {
+  if (kv_type == "auto") return chosen_compute() == Compute::fp32 ? DType::f32 : DType::bf16;
+  if (kv_type == "fp8") return DType::fp8;
+  return kv_type == "fp32" ? DType::f32 : DType::bf16;
+}
+
 int RunFlags::chosen_threads() const {
   return threads > 0 ? threads : default_threads(layout.layout.world());
 }
@@ -33,7 +39,7 @@ GroupOptions RunFlags::group_options() const {
   options.start.model = std::filesystem::absolute(model).string();
   options.start.layout = layout.layout;
   options.start.compute = chosen_compute();
-  options.start.kv_dtype = chosen_compute() == Compute::fp32 ? DType::f32 : DType::bf16;
+  options.start.kv_dtype = chosen_kv_type();
   options.start.threads = chosen_threads();
   options.start.capacity.factor = expert_capacity;
   options.start.capacity.overflow =
@@ -47,6 +53,11 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--compute", flags.compute,
                  "what products are made of; auto: bf16 where the CPU has it")
       ->check(CLI::IsMember({"auto", "bf16", "fp32"}))
+      ->capture_default_str();
+  app.add_option("--kv-type", flags.kv_type,
+                 "of the cached keys and values; auto: that of --compute. fp8 is E4M3 without "
+                 "scales: half of bf16's memory, coarser answers")
+      ->check(CLI::IsMember({"auto", "bf16", "fp32", "fp8"}))
       ->capture_default_str();
   app.add_option("--threads", flags.threads, "of each rank; 0 shares out the cores")
       ->check(CLI::Range(0, 1024));

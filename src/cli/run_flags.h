@@ -21,12 +21,14 @@ struct RunFlags {
   std::filesystem::path model;
   LayoutFlags layout;
   std::string compute = "auto";
+  std::string kv_type = "auto";
   int threads = 0;  // of each rank; 0: the machine's cores shared out
   std::string hosts_file;
   double expert_capacity = 0.0;  // 0: no bound
   std::string expert_overflow = "drop";
 
   Compute chosen_compute() const;
+  DType chosen_kv_type() const;
   int chosen_threads() const;
   // The options of a group for this model; the caller adds pages and batch size.
   GroupOptions group_options() const;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/float_bits.h"
 #include "kernels/random_data.h"
 
 namespace dure {
@@ -119,6 +120,7 @@ std::vector<Case> attention_cases() {
       {},
       {.dtype = DType::f32},
       {.dtype = DType::f16},
+      {.dtype = DType::fp8},
       {.window = 1},
       {.window = 7},
       {.window = 16},
@@ -129,6 +131,8 @@ std::vector<Case> attention_cases() {
       {.page_tokens = 8},
       {.page_tokens = 1, .dtype = DType::f16},
       {.page_tokens = 24},
+      {.head_dim = 20, .v_head_dim = 7, .page_tokens = 24, .window = 30, .dtype = DType::fp8},
+      {.page_tokens = 1, .dtype = DType::fp8},
       {.page_tokens = 32, .dtype = DType::f32},
       {.page_tokens = 64, .window = 40},
       {.heads = 2, .kv_of_head = {0, 1}},
@@ -381,6 +385,29 @@ TEST_P(AttentionOnIsa, NoHeadsNoTokensAndNoSlicesAreNothingToDo) {
   backend->attention(sequence.q(), stride, {&slice, 1}, no_heads, no_cache, &untouched);
   backend->kv_write(sequence.k(), 0, sequence.v(), 0, {&slice, 1}, no_cache);
   EXPECT_EQ(untouched, 7.0f);
+}
+
+// Widening is exact: what an fp8 cache changes is what rounding k and v to it changes.
+TEST_P(AttentionOnIsa, OfAnFp8CacheIsThatOfRoundedKeysAndValues) {
+  const auto backend = make_cpu_backend(2, GetParam());
+  for (Case setup : attention_cases()) {
+    setup.dtype = DType::fp8;
+    Sequence stored(setup, 75, 21);
+    stored.k()[3] = 1e4f;  // saturates
+    stored.v()[2] = -1e-3f;
+    setup.dtype = DType::f32;
+    Sequence rounded(setup, 75, 21);
+    rounded.rows = stored.rows;
+    for (int64_t row = 0; row < rounded.length; ++row) {
+      float* const kv = rounded.k() + row * rounded.stride;
+      for (int64_t i = 0; i < rounded.k_width + rounded.v_width; ++i) {
+        kv[i] = float_from_fp8(fp8_from_float(kv[i]));
+      }
+    }
+    EXPECT_TRUE(same_bits(stored.attend_in_chunks(*backend, {30, 75}),
+                          rounded.attend_in_chunks(*backend, {30, 75})))
+        << setup.name();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, AttentionOnIsa, testing::ValuesIn(cpu_isas()), [](const auto& info) {

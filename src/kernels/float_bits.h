@@ -1,4 +1,4 @@
-// Conversions between fp32 and the two 16-bit types, one number at a time: the definition that the
+// Conversions between fp32 and the smaller types, one number at a time: the definition that the
 // vector kernels reproduce. Rounding is to nearest, ties to even; NaN stays NaN (quiet).
 // Not for files compiled for one ISA (their copies must not become the program's).
 #pragma once
@@ -47,6 +47,34 @@ inline uint16_t f16_from_float(float value) {
   }
   const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
   return static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+}
+
+// E4M3 of OCP's OFP8, without a scale: up to 448; steps of 2^-9 below 2^-6; 0x7f and 0xff are NaN.
+inline float float_from_fp8(uint8_t bits) {
+  const uint32_t magnitude = bits & 0x7fu;
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x80u) << 24;
+  if (magnitude == 0x7fu) return std::bit_cast<float>(sign | 0x7fc00000u);
+  if (magnitude < 8) {
+    const float small = static_cast<float>(magnitude) * 0x1p-9f;
+    return sign != 0 ? -small : small;
+  }
+  return std::bit_cast<float>(sign | ((magnitude << 20) + (120u << 23)));
+}
+
+// What is beyond 448, infinities too, becomes 448.
+inline uint8_t fp8_from_float(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = bits >> 24 & 0x80u;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<uint8_t>(sign | 0x7fu);
+  if (magnitude >= 0x43e00000u) return static_cast<uint8_t>(sign | 0x7eu);
+  if (magnitude < 0x3c800000u) {
+    // Adding 2^14 leaves the multiple of 2^-9 in the low bits, rounded to even.
+    const float shifted = std::bit_cast<float>(magnitude) + 0x1p14f;
+    return static_cast<uint8_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x46800000u));
+  }
+  const uint32_t rounded = magnitude + 0x7ffffu + ((magnitude >> 20) & 1u);
+  return static_cast<uint8_t>(sign | ((rounded - (120u << 23)) >> 20));
 }
 
 }  // namespace dure

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/float_bits.h"
 #include "kernels/random_data.h"
 
 namespace dure {
@@ -104,6 +105,8 @@ std::vector<Case> latent_cases() {
   return {{},
           {.dtype = DType::f32},
           {.dtype = DType::f16},
+          {.dtype = DType::fp8},
+          {.latent = 21, .rope = 6, .page_tokens = 24, .dtype = DType::fp8, .sparse = 3},
           {.latent = 512, .rope = 64},
           {.latent = 20, .rope = 5},  // no multiples of the lanes
           {.latent = 7, .rope = 30, .dtype = DType::f16},
@@ -345,6 +348,25 @@ TEST_P(LatentOnIsa, NoHeadsNoTokensAndNoSlicesAreNothingToDo) {
   backend->latent_attention(s.rows.data(), s.stride, {&slice, 1}, no_heads, s.cache(), &untouched);
   EXPECT_EQ(untouched, 7.0f);
   for (const uint8_t byte : s.bytes) ASSERT_EQ(byte, 0xff);
+}
+
+TEST_P(LatentOnIsa, OfAnFp8CacheIsThatOfRoundedRows) {
+  const auto backend = make_cpu_backend(2, GetParam());
+  for (Case setup : latent_cases()) {
+    setup.dtype = DType::fp8;
+    Sequence stored(setup, 75, 21);
+    stored.cached_row(2)[3] = -1e4f;  // saturates
+    setup.dtype = DType::f32;
+    Sequence rounded(setup, 75, 21);
+    rounded.rows = stored.rows;
+    for (int64_t row = 0; row < rounded.length; ++row) {
+      float* const at = rounded.cached_row(row);
+      for (int64_t i = 0; i < rounded.width; ++i) at[i] = float_from_fp8(fp8_from_float(at[i]));
+    }
+    EXPECT_TRUE(same_bits(stored.attend_in_chunks(*backend, {30, 75}),
+                          rounded.attend_in_chunks(*backend, {30, 75})))
+        << setup.name();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, LatentOnIsa, testing::ValuesIn(cpu_isas()), [](const auto& info) {

@@ -46,6 +46,46 @@ TEST(FloatBits, F16RoundsBetweenNeighboursToNearestEven) {
   EXPECT_EQ(f16_from_float(1e30f), 0x7c00);
 }
 
+// E4M3 as its definition says it: 2^(exponent - 7) (1 + mantissa / 8), 2^-6 mantissa / 8 where the
+// exponent is 0, NaN where all bits of both are set.
+TEST(FloatBits, EveryFp8IsWhatOfp8DefinesAndSurvivesTheWayThroughFp32) {
+  for (uint32_t bits = 0; bits < 256; ++bits) {
+    const auto fp8 = static_cast<uint8_t>(bits);
+    const int exponent = static_cast<int>(bits >> 3 & 15);
+    const int mantissa = static_cast<int>(bits & 7);
+    const float value = float_from_fp8(fp8);
+    if ((bits & 0x7f) == 0x7f) {
+      EXPECT_TRUE(std::isnan(value));
+      EXPECT_EQ(fp8_from_float(value), fp8);
+      continue;
+    }
+    const double magnitude = exponent == 0 ? std::ldexp(mantissa / 8.0, -6)
+                                           : std::ldexp(1 + mantissa / 8.0, exponent - 7);
+    ASSERT_EQ(value, bits < 128 ? magnitude : -magnitude);
+    ASSERT_EQ(std::signbit(value), bits >= 128);
+    ASSERT_EQ(fp8_from_float(value), fp8);
+  }
+}
+
+TEST(FloatBits, Fp8RoundsBetweenNeighboursToNearestEvenAndSaturates) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (uint32_t bits = 0; bits < 0x7e; ++bits) {
+    const float low = float_from_fp8(static_cast<uint8_t>(bits));
+    const float high = float_from_fp8(static_cast<uint8_t>(bits + 1));
+    const float middle = low + (high - low) / 2;
+    ASSERT_EQ(fp8_from_float(middle), bits + (bits & 1));
+    ASSERT_EQ(fp8_from_float(std::nextafter(middle, low)), bits);
+    ASSERT_EQ(fp8_from_float(std::nextafter(middle, high)), bits + 1);
+    ASSERT_EQ(fp8_from_float(-std::nextafter(middle, high)), 0x80 | (bits + 1));
+  }
+  for (const float beyond : {448.0f, 463.9f, 464.0f, 1e6f, 3e38f, infinity}) {
+    EXPECT_EQ(fp8_from_float(beyond), 0x7e);
+    EXPECT_EQ(fp8_from_float(-beyond), 0xfe);
+  }
+  EXPECT_EQ(fp8_from_float(1e-40f), 0);
+  EXPECT_TRUE(std::isnan(float_from_fp8(fp8_from_float(std::nanf("1")))));
+}
+
 TEST(FloatBits, Bf16RoundsBetweenNeighboursToNearestEven) {
   for (uint32_t bits = 0; bits < 0x7f7f; ++bits) {
     const float low = float_from_bf16(static_cast<uint16_t>(bits));

@@ -72,6 +72,7 @@ std::vector<Case> index_cases() {
   return {{},
           {.dtype = DType::f32},
           {.dtype = DType::f16},
+          {.dtype = DType::fp8},
           {.heads = 64, .dim = 128},
           {.heads = 1},
           {.heads = 7, .dim = 20},  // no multiples of the lanes or of a tile

@@ -92,7 +92,7 @@ ToRanks random_to_ranks(Dice& dice) {
       m.model = dice.text();
       m.layout = {dice.any<int>(), dice.any<int>(), dice.any<int>(), dice.any<int>()};
       m.compute = static_cast<Compute>(dice.below(2));
-      m.kv_dtype = static_cast<DType>(dice.below(3));
+      m.kv_dtype = static_cast<DType>(dice.below(4));
       m.page_tokens = dice.any<int32_t>();
       m.pages = dice.any<int32_t>();
       m.context = dice.any<int32_t>();

@@ -4,7 +4,8 @@
 namespace dure {
 
 int64_t bytes_of(DType dtype) {
-  return dtype == DType::f32 ? 4 : 2;
+  if (dtype == DType::f32) return 4;
+  return dtype == DType::fp8 ? 1 : 2;
 }
 
 std::string_view to_string(DType dtype) {
@@ -15,6 +16,8 @@ std::string_view to_string(DType dtype) {
       return "bf16";
     case DType::f16:
       return "f16";
+    case DType::fp8:
+      return "fp8";
   }
   return "?";
 }

@@ -12,6 +12,9 @@
 // a normal distribution; the largest of 10^4 to 10^6 of them lies within 5 standard deviations. One
 // factor of two is for what a model amplifies (norms of small rows, slopes of the softmax).
 //
+// A cache of another type rounds the cached k and v to steps of its own: two of the nine have u =
+// 2^-4 for fp8 (4 significant bits), and are all there is in fp32.
+//
 // That factor is too small for models whose scores are large: a softmax turns an error of a score
 // into a relative error of the weights, and scores of 50 carry errors that scores of 5 do not. How
 // much a model amplifies is measured, not guessed, where bf16 leaves its tolerance: the same
@@ -30,6 +33,21 @@ namespace dure {
 namespace {
 
 constexpr double fp32_logit_tolerance = 1e-3;
+
+// The largest relative error of rounding to a type.
+double rounding_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return 0.0;  // below all that counts here
+    case DType::bf16:
+      return 0x1p-8;
+    case DType::f16:
+      return 0x1p-11;
+    case DType::fp8:
+      return 0x1p-4;
+  }
+  return 0.0;
+}
 
 bool same_route(const ExpectedPrompt& expected, int64_t top_k, const TracedSlice& got, size_t at) {
   const auto k = static_cast<size_t>(top_k);
@@ -107,26 +125,26 @@ double rms_of(const std::vector<float>& values) {
   return std::sqrt(sum / static_cast<double>(std::max<size_t>(values.size(), 1)));
 }
 
-Tolerance tolerance_for(Compute compute, const ModelSpec& spec, double logit_rms) {
-  if (compute == Compute::fp32) {
-    return {fp32_logit_tolerance, fp32_logit_tolerance, 2 * fp32_logit_tolerance};
-  }
-  constexpr double u = 1.0 / 256.0;
+Tolerance tolerance_for(Compute compute, DType kv_dtype, const ModelSpec& spec, double logit_rms) {
+  const double fp32 = compute == Compute::fp32 ? fp32_logit_tolerance : 0.0;
+  if (compute == Compute::fp32 && kv_dtype == DType::f32) return {fp32, fp32, 2 * fp32};
+  const double u = compute == Compute::fp32 ? 0.0 : rounding_of(DType::bf16);
+  const double u_kv = rounding_of(kv_dtype);
+  const auto layers = static_cast<double>(spec.layers.size());
   constexpr double standard_deviations = 5.0;
   constexpr double amplification = 2.0;
-  const double e =
-      u / std::sqrt(3.0) * std::sqrt(9.0 * static_cast<double>(spec.layers.size()) + 1.0);
+  const double e = std::sqrt(((7.0 * layers + 1.0) * u * u + 2.0 * layers * u_kv * u_kv) / 3.0);
   Tolerance tolerance;
-  tolerance.logit = standard_deviations * amplification * e * logit_rms;
+  tolerance.logit = standard_deviations * amplification * e * logit_rms + fp32;
   // Router logits of a normed row are of order one; two of them are compared.
-  tolerance.router = standard_deviations * amplification * e * std::sqrt(2.0);
+  tolerance.router = standard_deviations * amplification * e * std::sqrt(2.0) + fp32;
   // Two logits, each off by at most the tolerance.
   tolerance.greedy = 2.0 * tolerance.logit;
   return tolerance;
 }
 
 double amplification_of(const ModelSpec& spec, double logit_rms, double fp32_error) {
-  const double assumed = tolerance_for(Compute::bf16, spec, logit_rms).logit *
+  const double assumed = tolerance_for(Compute::bf16, DType::bf16, spec, logit_rms).logit *
                          std::sqrt(static_cast<double>(spec.hidden)) / 65536.0;
   return std::max(1.0, fp32_error / assumed);
 }

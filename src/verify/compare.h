@@ -22,8 +22,9 @@ struct Tolerance {
 };
 
 // fp32: the record itself is fp32, and fp32 engines that sum in another order differ by up to 1e-3
-// on these models. bf16: see the derivation in compare.cc. `logit_rms` is the record's own.
-Tolerance tolerance_for(Compute compute, const ModelSpec& spec, double logit_rms);
+// on these models. bf16, and a cache that rounds: see the derivation in compare.cc. `logit_rms` is
+// the record's own.
+Tolerance tolerance_for(Compute compute, DType kv_dtype, const ModelSpec& spec, double logit_rms);
 
 // How much more a model amplifies roundings than tolerance_for allows for, told from the error of
 // an fp32 run: at least 1.

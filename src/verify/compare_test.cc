@@ -106,5 +106,19 @@ TEST(Compare, RefusesAnAnswerOfAnotherShape) {
   EXPECT_FALSE(check(got, {7, 8, 9}).passed);
 }
 
+TEST(Tolerance, GrowsWithTheStepsOfTheCache) {
+  ModelSpec spec;
+  spec.layers.resize(4);
+  const auto logit = [&](Compute compute, DType kv) {
+    return tolerance_for(compute, kv, spec, 2.0).logit;
+  };
+  EXPECT_EQ(logit(Compute::fp32, DType::f32), 1e-3);
+  // Nine roundings of 2^-8 a layer and one more; two of 2^-4 outweigh them.
+  EXPECT_NEAR(logit(Compute::bf16, DType::bf16), 20 * std::sqrt(37 / 3.0) * 0x1p-8, 1e-12);
+  EXPECT_NEAR(logit(Compute::fp32, DType::fp8), 20 * std::sqrt(8 / 3.0) * 0x1p-4 + 1e-3, 1e-12);
+  EXPECT_NEAR(logit(Compute::bf16, DType::fp8),
+              20 * std::sqrt(29 / 3.0 * 0x1p-16 + 8 / 3.0 * 0x1p-8), 1e-12);
+}
+
 }  // namespace
 }  // namespace dure

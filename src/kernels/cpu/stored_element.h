@@ -16,6 +16,7 @@ inline float load_element(const std::byte* from, DType dtype, int64_t index) {
     std::memcpy(&value, at, sizeof value);
     return value;
   }
+  if (dtype == DType::fp8) return float_from_fp8(std::to_integer<uint8_t>(*at));
   uint16_t bits;
   std::memcpy(&bits, at, sizeof bits);
   return dtype == DType::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
@@ -38,6 +39,8 @@ inline void store_elements(std::byte* to, DType dtype, int64_t index, int64_t st
       return store(bf16_from_float);
     case DType::f16:
       return store(f16_from_float);
+    case DType::fp8:
+      return store(fp8_from_float);
   }
 }
 

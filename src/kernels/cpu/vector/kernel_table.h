@@ -13,6 +13,7 @@ namespace dure {
 inline constexpr int most_tile_rows = 12;       // rows of a register tile
 inline constexpr int most_attention_rows = 16;  // (row, head) pairs that share one pass over keys
 inline constexpr int element_types = 3;         // indexed by DType: f32, bf16, f16
+inline constexpr int cache_types = 4;           // and fp8
 inline constexpr int score_kinds = 3;           // indexed by RouteShape::Score
 inline constexpr int glu_kinds = 3;  // indexed by Glu::Kind: silu, gelu_tanh, clamped_swish
 
@@ -187,9 +188,9 @@ struct KernelTable {
                        float* out, int64_t stride) = nullptr;
   void (*finish_glu[glu_kinds])(const GluTile&) = {};
 
-  void (*attention[element_types])(const AttentionTile&) = {};
-  void (*latent_attention[element_types])(const LatentTile&) = {};
-  void (*index_scores[element_types])(const IndexTile&) = {};
+  void (*attention[cache_types])(const AttentionTile&) = {};
+  void (*latent_attention[cache_types])(const LatentTile&) = {};
+  void (*index_scores[cache_types])(const IndexTile&) = {};
 
   float (*sum_squares)(const float* x, int64_t width) = nullptr;
   // out = x * factor * w; w null: ones

@@ -136,6 +136,23 @@ inline Lanes load_f16_first(const uint16_t* p, int64_t n) {
   return {_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_lanes(n), p))};
 }
 
+// A magnitude of E4M3 is one of f16 with another bias, and F16C reads small numbers at full speed.
+inline Lanes widen_fp8(__m128i bytes) {
+  const __m256i bits = _mm256_cvtepu8_epi16(bytes);
+  const __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi16(0x7f));
+  const __m256i sign = _mm256_slli_epi16(_mm256_andnot_si256(_mm256_set1_epi16(0x7f), bits), 8);
+  const __mmask16 nan = _mm256_cmpeq_epi16_mask(magnitude, _mm256_set1_epi16(0x7f));
+  const __m256i half =
+      _mm256_mask_mov_epi16(_mm256_slli_epi16(magnitude, 7), nan, _mm256_set1_epi16(0x7e00));
+  return {_mm512_mul_ps(_mm512_cvtph_ps(_mm256_or_si256(half, sign)), _mm512_set1_ps(256.0f))};
+}
+inline Lanes load_fp8(const uint8_t* p) {
+  return widen_fp8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline Lanes load_fp8_first(const uint8_t* p, int64_t n) {
+  return widen_fp8(_mm_maskz_loadu_epi8(first_lanes(n), p));
+}
+
 // 16 pairs of bf16 numbers, taken apart.
 struct Pairs {
   __m512i bits;

@@ -126,6 +126,11 @@ struct F16 {
   static Lanes load(const uint16_t* p) { return load_f16(p); }
   static Lanes load_first(const uint16_t* p, int64_t n) { return load_f16_first(p, n); }
 };
+struct Fp8 {
+  using Stored = uint8_t;
+  static Lanes load(const uint8_t* p) { return load_fp8(p); }
+  static Lanes load_first(const uint8_t* p, int64_t n) { return load_fp8_first(p, n); }
+};
 
 }  // namespace
 }  // namespace dure

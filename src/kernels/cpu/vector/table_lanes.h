@@ -32,12 +32,15 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.attention[0] = attend<F32>;
   table.attention[1] = attend<Bf16>;
   table.attention[2] = attend<F16>;
+  table.attention[3] = attend<Fp8>;
   table.latent_attention[0] = attend_latent<F32>;
   table.latent_attention[1] = attend_latent<Bf16>;
   table.latent_attention[2] = attend_latent<F16>;
+  table.latent_attention[3] = attend_latent<Fp8>;
   table.index_scores[0] = score_index<F32>;
   table.index_scores[1] = score_index<Bf16>;
   table.index_scores[2] = score_index<F16>;
+  table.index_scores[3] = score_index<Fp8>;
   table.sum_squares = sum_squares;
   table.scale_row = scale_row;
   table.layer_norm = layer_norm;
