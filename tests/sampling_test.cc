@@ -40,7 +40,7 @@ class Ranks {
   // Positions [start, end) of `tokens`, in a slot and with pages of its own.
   Slice slice(int slot, int dp, const Tokens& tokens, size_t start, size_t end, Want want) const {
     Slice slice;
-    slice.sequence = static_cast<uint64_t>(100 * dp + slot);
+    slice.sequence = 100 * static_cast<uint64_t>(dp) + static_cast<uint64_t>(slot);
     slice.dp = dp;
     slice.start = static_cast<int32_t>(start);
     slice.length = static_cast<int32_t>(tokens.size());
