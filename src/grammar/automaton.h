@@ -28,8 +28,9 @@ struct Call {
   uint32_t low, high;
   StateId to;
   bool last;  // nothing follows in the calling rule, and it is called once: needs no frame
-
-  bool counts() const { return low != 1 || high != 1; }
+  // It counts, or the rule is but a few bytes long: a token often leaves it and comes back, so that
+  // masks are made for it and its caller together.
+  bool small;
 };
 
 struct Rule {

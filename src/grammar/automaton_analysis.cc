@@ -39,6 +39,7 @@ void AutomatonAnalysis::run() {
   find_nullable();
   find_last_calls();
   find_heights();
+  find_small_calls();
   refuse_left_recursion();
   find_classes();
 }
@@ -169,6 +170,49 @@ void AutomatonAnalysis::find_heights() {
                     "a rule that always calls itself, or a class of no characters, never ends");
   }
   a.max_depth_ = root + spare_depth;
+}
+
+// The longest text from each state to its rule's end, in bytes, as far as that is small: values
+// grow along loops until they reach the limit.
+void AutomatonAnalysis::find_small_calls() {
+  constexpr uint64_t long_text = 17;  // longer than a character in any of JSON's spellings
+  Automaton& a = automaton_;
+  const auto states = static_cast<uint32_t>(a.states());
+  const Groups before(states, [&](auto&& put) {
+    for (StateId s = 0; s < states; ++s) {
+      for (const StateId to : a.epsilons(s)) put(to, s);
+      for (const ByteArc& arc : a.bytes(s)) put(arc.to, s);
+      if (a.call_of(s) != none) {
+        put(a.call(a.call_of(s)).to, s);
+        put(a.rules_[a.call(a.call_of(s)).rule].start, s);
+      }
+    }
+  });
+  std::vector<uint64_t> longest(states, 0);
+  const auto length_from = [&](StateId s) {
+    uint64_t length = 0;
+    for (const StateId to : a.epsilons(s)) length = std::max(length, longest[to]);
+    for (const ByteArc& arc : a.bytes(s)) length = std::max(length, 1 + longest[arc.to]);
+    if (a.call_of(s) != none) {
+      const Call& call = a.call(a.call_of(s));
+      length = std::max(length, call.high * longest[a.rules_[call.rule].start] + longest[call.to]);
+    }
+    return std::min(length, long_text);
+  };
+  std::vector<StateId> work(states);
+  for (StateId s = 0; s < states; ++s) work[s] = s;
+  while (!work.empty()) {
+    const StateId s = work.back();
+    work.pop_back();
+    const uint64_t length = length_from(s);
+    if (length == longest[s]) continue;
+    longest[s] = length;
+    for (const StateId from : before[s]) work.push_back(from);
+  }
+  for (Call& call : a.calls_) {
+    const bool counts = call.low != 1 || call.high != 1;
+    call.small = counts || longest[a.rules_[call.rule].start] < long_text;
+  }
 }
 
 std::vector<RuleId> AutomatonAnalysis::first_calls(RuleId rule, std::vector<uint32_t>& seen) const {

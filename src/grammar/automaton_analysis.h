@@ -20,6 +20,7 @@ class AutomatonAnalysis {
  private:
   void find_nullable();
   void find_last_calls();
+  void find_small_calls();
   void find_heights();
   void refuse_left_recursion() const;
   void find_classes();

@@ -68,7 +68,8 @@ void AutomatonBuilder::add_call(StateId from, RuleId rule, uint32_t low, uint32_
   }
   count_arc();
   made_.call_of_[from] = static_cast<uint32_t>(made_.calls_.size());
-  made_.calls_.push_back({.rule = rule, .low = low, .high = high, .to = to, .last = false});
+  made_.calls_.push_back(
+      {.rule = rule, .low = low, .high = high, .to = to, .last = false, .small = false});
 }
 
 void AutomatonBuilder::add_choice(StateId from, std::vector<std::string> texts, StateId to) {

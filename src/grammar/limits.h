@@ -26,9 +26,9 @@ constexpr uint32_t spare_depth = 256;
 constexpr size_t max_configs = 4096;
 constexpr size_t max_frames = 2048;
 
-// Steps of one byte, and of one mask (a node of the trie visited is one unit; about 0.1 s in all).
+// Steps of one byte, and of one mask (a node of the trie visited is one unit; some 50 ms in all).
 constexpr size_t max_visits_per_byte = 1 << 16;
-constexpr uint64_t max_mask_work = 20'000'000;
+constexpr uint64_t max_mask_work = 5'000'000;
 
 // Caches of one grammar over one vocabulary.
 constexpr size_t mask_cache_bytes = size_t{16} << 20;

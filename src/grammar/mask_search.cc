@@ -11,6 +11,8 @@ namespace dure::grammar {
 
 namespace {
 
+constexpr uint64_t work_of_a_walk = 500;  // of setting one up
+
 // The key with no count above `sight`, which is unlike any that a shorter token could use up.
 LocalKey cut_counts(const LocalKey& key, uint32_t sight) {
   LocalKey out = key;
@@ -36,22 +38,22 @@ MaskSearch::MaskSearch(const Automaton& automaton, const TokenTrie& trie, MaskCa
       stepper_(stepper),
       work_(max_mask_work) {}
 
-// Sorts configurations by the frame they have in common: the uppermost one of a call that does not
-// count. Counters above it belong to the key, cut to what a token can see of them.
+// Sorts configurations by the frame they have in common: the uppermost one of a call that is not
+// small. Those above it belong to the key, their counts cut to what a token can see of them.
 void MaskSearch::add(const Configs& configs, const std::vector<uint32_t>& nodes) {
   const auto sight = static_cast<uint32_t>(trie_.longest_token() + 1);
   std::map<uint32_t, std::vector<LocalKey>> groups;
-  std::vector<uint32_t> counters;
+  std::vector<uint32_t> above;
   for (const Config& config : configs.items) {
-    counters.clear();
+    above.clear();
     uint32_t base = config.frame;
-    while (base != Frames::bottom && automaton_.call(frames_[base].call).counts()) {
-      counters.push_back(base);
+    while (base != Frames::bottom && automaton_.call(frames_[base].call).small) {
+      above.push_back(base);
       base = frames_[base].parent;
     }
-    LocalKey part{config.state, static_cast<uint32_t>(counters.size())};
-    for (; !counters.empty(); counters.pop_back()) {
-      const Frame& frame = frames_[counters.back()];
+    LocalKey part{config.state, static_cast<uint32_t>(above.size())};
+    for (; !above.empty(); above.pop_back()) {
+      const Frame& frame = frames_[above.back()];
       part.push_back(frame.call);
       part.push_back(std::min(frame.low, sight));
       part.push_back(frame.high == unbounded ? unbounded : std::min(frame.high, sight));
@@ -59,33 +61,25 @@ void MaskSearch::add(const Configs& configs, const std::vector<uint32_t>& nodes)
     groups[base].push_back(std::move(part));
   }
   for (auto& group : groups) {
-    const uint32_t base = group.first;
     std::vector<LocalKey>& parts = group.second;
     std::ranges::sort(parts);
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
     LocalKey key{unbounded};
     for (const LocalKey& part : parts) key.insert(key.end(), part.begin(), part.end());
     work_ -= std::min<uint64_t>(work_, key.size());
-    const auto same = std::ranges::find_if(
-        pending_, [&](const Pending& p) { return p.base == base && p.key == key; });
-    if (same == pending_.end()) {
-      pending_.push_back({base, std::move(key), nodes});
-      continue;
-    }
-    std::vector<uint32_t> all;
-    std::ranges::set_union(same->nodes, nodes, std::back_inserter(all));
-    same->nodes = std::move(all);
+    open({group.first, std::move(key)}, nodes);
   }
 }
 
-// What lies above others may still lead down to them, so that each is followed once.
-MaskSearch::Pending MaskSearch::take_deepest() {
-  const auto deepest = std::ranges::max_element(
-      pending_, {}, [&](const Pending& p) { return frames_[p.base].depth; });
-  std::swap(*deepest, pending_.back());
-  Pending out = std::move(pending_.back());
-  pending_.pop_back();
-  return out;
+void MaskSearch::open(Group group, const std::vector<uint32_t>& nodes) {
+  const uint32_t depth = frames_[group.base].depth;
+  const auto at = groups_.try_emplace(std::move(group)).first;
+  std::vector<uint32_t> fresh, all;
+  std::ranges::set_difference(nodes, at->second.followed, std::back_inserter(fresh));
+  std::ranges::set_union(fresh, at->second.open, std::back_inserter(all));
+  work_ -= std::min<uint64_t>(work_, nodes.size() + at->second.followed.size() + all.size());
+  at->second.open = std::move(all);
+  if (!at->second.open.empty()) pending_.emplace(depth, &at->first);
 }
 
 LocalWalk MaskSearch::walk(LocalKey key, uint32_t room, std::span<const uint32_t> nodes,
@@ -114,26 +108,27 @@ std::shared_ptr<const CachedWalk> MaskSearch::walk_all(const LocalKey& key, uint
   return found;
 }
 
-std::vector<uint32_t> MaskSearch::follow(const Pending& pending, std::span<uint64_t> mask) {
-  const uint32_t room = automaton_.max_depth() - frames_[pending.base].depth;
-  const bool escapes_matter = pending.base != Frames::bottom;  // nothing follows the document
-  const bool whole = pending.nodes.size() == 1 && pending.nodes[0] == 0;
+std::vector<uint32_t> MaskSearch::follow(const Group& group, std::span<const uint32_t> nodes,
+                                         std::span<uint64_t> mask) {
+  const uint32_t room = automaton_.max_depth() - frames_[group.base].depth;
+  const bool escapes_matter = group.base != Frames::bottom;  // nothing follows the document
+  const bool whole = nodes.size() == 1 && nodes[0] == 0;
   if (!whole) {
-    LocalWalk found = walk(pending.key, room, pending.nodes, {.escapes = escapes_matter});
+    LocalWalk found = walk(group.key, room, nodes, {.escapes = escapes_matter});
     for (size_t i = 0; i < mask.size(); ++i) mask[i] |= found.bits[i];
     return std::move(found.escapes);
   }
   // A long string with a limit has another count at every step. Most tokens are short and see no
   // difference between large counts, so that they are walked once; only the long ones are not.
   constexpr uint32_t short_token = 16;  // bytes
-  const LocalKey near = cut_counts(pending.key, short_token + 1);
-  if (near == pending.key) {
-    const auto found = walk_all(pending.key, room, {.escapes = escapes_matter});
+  const LocalKey near = cut_counts(group.key, short_token + 1);
+  if (near == group.key) {
+    const auto found = walk_all(group.key, room, {.escapes = escapes_matter});
     found->allow(mask);
     return found->escapes;
   }
   const auto brief = walk_all(near, room, {.upto = short_token, .escapes = escapes_matter});
-  const auto rest = walk_all(pending.key, room, {.above = short_token, .escapes = escapes_matter});
+  const auto rest = walk_all(group.key, room, {.above = short_token, .escapes = escapes_matter});
   brief->allow(mask);
   rest->allow(mask);
   std::vector<uint32_t> escapes;
@@ -156,16 +151,24 @@ void MaskSearch::allow_single_bytes(const Configs& configs, std::span<uint64_t> 
 
 void MaskSearch::run(const Frames& frames, const Configs& configs, std::span<uint64_t> mask) {
   frames_ = frames;
+  groups_.clear();
   pending_.clear();
   add(configs, {0});
   Configs below;
   while (!pending_.empty() && work_ > 0) {
-    const Pending next = take_deepest();
-    const uint32_t base = next.base;
-    const std::vector<uint32_t> escapes = follow(next, mask);
+    const Group& group = *pending_.begin()->second;
+    pending_.erase(pending_.begin());
+    Nodes& state = groups_.find(group)->second;
+    const std::vector<uint32_t> nodes = std::move(state.open);
+    state.open.clear();
+    std::vector<uint32_t> followed;
+    std::ranges::set_union(state.followed, nodes, std::back_inserter(followed));
+    state.followed = std::move(followed);
+    const std::vector<uint32_t> escapes = follow(group, nodes, mask);
+    work_ -= std::min(work_, work_of_a_walk + state.followed.size());
     if (escapes.empty()) continue;
     const uint64_t before = stepper_.work();
-    stepper_.leave(frames_, automaton_.max_depth(), base, below);
+    stepper_.leave(frames_, automaton_.max_depth(), group.base, below);
     work_ -= std::min(work_, stepper_.work() - before);
     add(below, escapes);
   }

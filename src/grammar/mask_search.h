@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "grammar/lazy_dfa.h"
@@ -21,16 +25,21 @@ class MaskSearch {
   void run(const Frames& frames, const Configs& configs, std::span<uint64_t> mask);
 
  private:
-  // Configurations above one frame, once one of the nodes has been read.
-  struct Pending {
+  // Configurations above one frame.
+  struct Group {
     uint32_t base;
     LocalKey key;
-    std::vector<uint32_t> nodes;  // ascending
+    auto operator<=>(const Group&) const = default;
+  };
+  // Nodes of the trie after which the group's configurations hold, ascending.
+  struct Nodes {
+    std::vector<uint32_t> open, followed;
   };
 
   void add(const Configs& configs, const std::vector<uint32_t>& nodes);
-  Pending take_deepest();
-  std::vector<uint32_t> follow(const Pending& pending, std::span<uint64_t> mask);
+  void open(Group group, const std::vector<uint32_t>& nodes);
+  std::vector<uint32_t> follow(const Group& group, std::span<const uint32_t> nodes,
+                               std::span<uint64_t> mask);
   std::shared_ptr<const CachedWalk> walk_all(const LocalKey& key, uint32_t room, Scope scope);
   LocalWalk walk(LocalKey key, uint32_t room, std::span<const uint32_t> nodes, Scope scope);
   void allow_single_bytes(const Configs& configs, std::span<uint64_t> mask);
@@ -41,7 +50,9 @@ class MaskSearch {
   LazyDfa& dfa_;
   Stepper& stepper_;
   Frames frames_;
-  std::vector<Pending> pending_;
+  std::map<Group, Nodes> groups_;
+  // Groups with open nodes, deepest base first: what lies above others still leads down to them.
+  std::set<std::pair<uint32_t, const Group*>, std::greater<>> pending_;
   uint64_t work_;
 };
 

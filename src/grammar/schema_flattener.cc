@@ -23,8 +23,7 @@ std::vector<FlatSchema> SchemaFlattener::flatten(const Conjunction& schemas) {
   return out;
 }
 
-void SchemaFlattener::count(const Json& schema, const Alternatives& made) {
-  for (const FlatSchema& one : made) size_ += one.size();
+void SchemaFlattener::check_size(const Json& schema, const Alternatives& made) const {
   if (made.size() > most_alternatives || size_ > most_entries) {
     document_.refuse(schema, "",
                      fmt::format("combines to more than {} alternatives or {} entries",
@@ -52,7 +51,8 @@ SchemaFlattener::Alternatives SchemaFlattener::apply_own(const Json& schema, Alt
   for (FlatSchema& one : before) {
     if (auto both = merge(document_, schema, std::move(one), own)) out.push_back(std::move(*both));
   }
-  count(schema, out);
+  for (const FlatSchema& one : out) size_ += one.size();
+  check_size(schema, out);
   return out;
 }
 
@@ -62,7 +62,7 @@ SchemaFlattener::Alternatives SchemaFlattener::apply_any_of(const Json& schema,
   Alternatives out;
   for (const Json& branch : branches) {
     for (FlatSchema& one : apply(branch, before)) out.push_back(std::move(one));
-    count(schema, out);
+    check_size(schema, out);
   }
   return out;
 }
@@ -82,7 +82,7 @@ SchemaFlattener::Alternatives SchemaFlattener::apply_one_of(const Json& schema,
       }
       out.push_back(std::move(one));
     }
-    count(schema, out);
+    check_size(schema, out);
   }
   return out;
 }

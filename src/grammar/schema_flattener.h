@@ -26,7 +26,7 @@ class SchemaFlattener {
   Alternatives apply_one_of(const Json& schema, const Json& branches, const Alternatives& before);
   Alternatives apply_own(const Json& schema, Alternatives before);
   const Json& branches_of(const Json& schema, const char* keyword) const;
-  void count(const Json& schema, const Alternatives& made);
+  void check_size(const Json& schema, const Alternatives& made) const;
 
   const SchemaDocument& document_;
   std::vector<const Json*> path_;  // schemas being applied
