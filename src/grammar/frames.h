@@ -25,7 +25,7 @@ struct Config {
   StateId state;
   uint32_t frame;
 
-  auto operator<=>(const Config&) const = default;
+  auto operator<=>(const Config&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // All parses of the text so far, each once.

@@ -29,7 +29,7 @@ class MaskSearch {
   struct Group {
     uint32_t base;
     LocalKey key;
-    auto operator<=>(const Group&) const = default;
+    auto operator<=>(const Group&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   // Nodes of the trie after which the group's configurations hold, ascending.
   struct Nodes {

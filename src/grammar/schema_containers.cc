@@ -100,6 +100,7 @@ RuleId SchemaCompiler::other_pair_rule(const std::vector<Property>& named,
   const RuleId pair = builder_.add_rule("another property");
   const StateId from = builder_.add_state(), to = builder_.add_state();
   std::vector<std::string> names;
+  names.reserve(named.size());
   for (const Property& property : named) names.push_back(property.name);
   add_other_name(std::move(names), from, to);
   return pair_rule(from, to, pair, value);
