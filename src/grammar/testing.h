@@ -143,7 +143,8 @@ inline std::string random_walk(const Matcher& fresh, const TokenTrie& tokens, st
     EXPECT_FALSE(choices.empty()) << text;
     if (choices.empty() || step > patience * 50) return text;
     uint32_t token = choices[random() % choices.size()];
-    for (const char closing : step >= patience ? std::string_view("\"}]") : std::string_view()) {
+    for (const char closing :
+         step >= patience && random() % 4 != 0 ? std::string_view("\"}]") : std::string_view()) {
       const auto found = std::ranges::find_if(
           choices, [&](uint32_t id) { return tokens.bytes(id) == std::string_view(&closing, 1); });
       if (found == choices.end()) continue;
