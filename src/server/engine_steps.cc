@@ -8,6 +8,19 @@
 #include "server/engine_thread.h"
 
 namespace dure {
+namespace {
+
+// Of a slice's result that is no token (protocol/messages.h).
+Error error_of_token(int32_t result) {
+  if (result == -2) {
+    return Error(ErrorCode::bad_input, "no token may come next",
+                 "allowed_token_ids, bad_words, logit_bias and a grammar together leave none");
+  }
+  return Error(ErrorCode::failed, "the model's logits are not numbers",
+               "the checkpoint may be damaged: `dure verify` compares it with its records");
+}
+
+}  // namespace
 
 void EngineLoop::Thread::send_steps() {
   while (supervisor_.state() == GroupState::ready) {
@@ -112,10 +125,7 @@ void EngineLoop::Thread::on(StepDone& step) {
   for (const TokenEvent& event : scheduler_.complete(step.id, tokens, took.count())) {
     SliceResult& slice = step.slices[slice_of_sequence.at(event.sequence)];
     if (event.token < 0) {
-      live_.fail(
-          event.sequence,
-          Error(ErrorCode::failed, "the model's logits are not numbers",
-                "the checkpoint may be damaged: `dure verify` compares it with its records"));
+      live_.fail(event.sequence, error_of_token(event.token));
     } else if (!live_.apply(event, std::move(slice.logprobs), reused.at(event.sequence), now)) {
       continue;
     }

@@ -126,6 +126,19 @@ TEST(Resilience, TakesAGroupThatAnswersNonsenseForDead) {
   EXPECT_EQ(server.ask("POST", "/v1/chat/completions", hello).status, 200);
 }
 
+TEST(Resilience, SaysWhyThereIsNoNextToken) {
+  TestServer server;
+  server.ranks.script = {-1};
+  TestResponse failed = server.ask("POST", "/v1/chat/completions", hello);
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_THAT(failed.body, HasSubstr("logits are not numbers"));
+  server.ranks.script = {-2};
+  failed = server.ask("POST", "/v1/chat/completions", hello);
+  EXPECT_EQ(failed.status, 400);
+  EXPECT_THAT(failed.body, HasSubstr("no token may come next"));
+  EXPECT_TRUE(server.becomes_idle());
+}
+
 TEST(Resilience, ReportsAFreezeAndRecoversFromIt) {
   TestServer server({.api = {.stalled_after_s = 0.2}});
   server.ranks.frozen = true;
