@@ -79,6 +79,8 @@ TEST(HttpLeaving, BeforeTheBodyIsWholeReachesNoHandler) {
   TestClient last(server.port());
   last.send_request("GET", "/");
   EXPECT_TRUE(eventually([&] { return silence.came == 1; }));
+  last.close();
+  EXPECT_TRUE(eventually([&] { return silence.left == 1; }));
 }
 
 TEST(HttpLeaving, OfAStreamIsNoticedWhileNothingIsWritten) {

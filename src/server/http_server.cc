@@ -17,6 +17,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <cstring>
 #include <limits>
 #include <thread>
 
@@ -144,9 +146,10 @@ struct HttpServer::Impl {
   // Without a descriptor a connection cannot even be refused: it would wait in the kernel's queue.
   // So one is kept for that.
   bool refuse_with_the_spare_descriptor(error_code error) {
-    if (error != asio::error::no_descriptors && error.value() != ENFILE) return false;
+    if (error.value() != EMFILE && error.value() != ENFILE) return false;
     if (!std::exchange(said_no_descriptors, true)) {
-      warn("connections are refused: no file descriptor is free (" + error.message() + ")");
+      warn("connections are refused: no file descriptor is free (" +
+           std::string(std::strerror(error.value())) + ")");
     }
     if (!spare) set_one_aside();
     if (!spare) return false;
