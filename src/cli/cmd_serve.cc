@@ -104,7 +104,8 @@ int run(const ServeFlags& flags) {
     return Group::launch(setup.group, std::move(events));
   });
   DrainRate drain_rate;
-  const ApiContext context{setup.model, engine, workers, drain_rate, setup.api};
+  Vocabulary vocabulary(setup.model.tokenizer, setup.model.vocab);
+  const ApiContext context{setup.model, engine, workers, drain_rate, vocabulary, setup.api};
   live = &context;
 
   std::atomic<bool> told_to_stop{false};

@@ -1,9 +1,11 @@
 // See answer.h. The first error ends the whole answer; what other choices still say is dropped.
 #include "server/answer.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "server/api_errors.h"
+#include "server/logprobs_json.h"
 
 namespace dure {
 namespace {
@@ -12,46 +14,74 @@ namespace {
 template <class Answer>
 class ChoiceSink : public GenerationSink {
  public:
-  ChoiceSink(std::shared_ptr<Answer> answer, int index)
+  ChoiceSink(std::shared_ptr<Answer> answer, size_t index)
       : answer_(std::move(answer)), index_(index) {}
 
-  void on_text(const TextPiece& piece) override { answer_->on_text(index_, piece.text); }
+  void on_prompt(std::span<const TokenLogprobs> tokens) override {
+    answer_->on_prompt(index_, tokens);
+  }
+  void on_text(const TextPiece& piece) override { answer_->on_text(index_, piece); }
   void on_end(const GenerationEnd& end) override { answer_->on_end(index_, end); }
   void on_error(const Error& error) override { answer_->on_error(error); }
 
  private:
   std::shared_ptr<Answer> answer_;
-  int index_;
+  size_t index_;
 };
 
 template <class Answer>
 std::vector<std::shared_ptr<GenerationSink>> sinks_of(const std::shared_ptr<Answer>& answer,
-                                                      int choices) {
+                                                      size_t choices) {
   std::vector<std::shared_ptr<GenerationSink>> sinks;
-  sinks.reserve(static_cast<size_t>(choices));
-  for (int i = 0; i < choices; ++i)
+  sinks.reserve(choices);
+  for (size_t i = 0; i < choices; ++i) {
     sinks.push_back(std::make_shared<ChoiceSink<Answer>>(answer, i));
+  }
   return sinks;
 }
 
-class WholeAnswer {
+// What was dropped was not cut short by a stop either.
+GenerationEnd end_of(const ChoicePlan& plan, const GenerationEnd& end) {
+  if (!plan.without_answer) return end;
+  GenerationEnd none = end;
+  none.stopped = false;
+  none.stop_id.reset();
+  none.stop_string.clear();
+  return none;
+}
+
+class WholeAnswer : public std::enable_shared_from_this<WholeAnswer> {
  public:
-  WholeAnswer(AnswerHead head, int choices, std::shared_ptr<Exchange> exchange)
+  WholeAnswer(AnswerHead head, std::vector<ChoicePlan> plans, std::shared_ptr<Exchange> exchange,
+              WorkerPool& workers)
       : head_(std::move(head)),
         exchange_(std::move(exchange)),
-        choices_(static_cast<size_t>(choices)),
-        open_(choices) {}
-
-  void on_text(int index, std::string_view text) {
-    choices_[static_cast<size_t>(index)].text += text;
+        workers_(workers),
+        choices_(plans.size()),
+        open_(plans.size()) {
+    for (size_t i = 0; i < plans.size(); ++i) choices_[i].plan = std::move(plans[i]);
   }
 
-  void on_end(int index, const GenerationEnd& end) {
-    choices_[static_cast<size_t>(index)].end = end;
+  void on_prompt(size_t index, std::span<const TokenLogprobs> tokens) {
+    choices_[index].prompt.assign(tokens.begin(), tokens.end());
+  }
+
+  void on_text(size_t index, const TextPiece& piece) {
+    Choice& choice = choices_[index];
+    if (choice.plan.without_answer) return;
+    choice.text += piece.text;
+    choice.tokens.insert(choice.tokens.end(), piece.tokens.begin(), piece.tokens.end());
+  }
+
+  void on_end(size_t index, const GenerationEnd& end) {
+    choices_[index].end = end_of(choices_[index].plan, end);
     if (--open_ > 0 || failed_) return;
-    HttpResponse response;
-    response.body = whole_answer(head_, choices_);
-    exchange_->reply(std::move(response));
+    if (!head_.texts) return reply();
+    try {
+      workers_.post([self = shared_from_this()] { self->reply(); });
+    } catch (const Error&) {
+      reply();
+    }
   }
 
   void on_error(const Error& error) {
@@ -60,34 +90,45 @@ class WholeAnswer {
   }
 
  private:
+  void reply() {
+    HttpResponse response;
+    response.body = whole_answer(head_, choices_);
+    exchange_->reply(std::move(response));
+  }
+
   AnswerHead head_;
   std::shared_ptr<Exchange> exchange_;
+  WorkerPool& workers_;
   std::vector<Choice> choices_;
-  int open_;
+  size_t open_;
   bool failed_ = false;
 };
 
 // Nothing is sent before the first text or end, so that an early error still gets its own status.
 class StreamedAnswer {
  public:
-  StreamedAnswer(AnswerHead head, int choices, std::shared_ptr<Exchange> exchange)
-      : head_(std::move(head)),
-        exchange_(std::move(exchange)),
-        begun_(static_cast<size_t>(choices), false),
-        open_(choices) {}
-
-  void on_text(int index, std::string_view text) {
-    if (failed_) return;
-    begin(index);
-    exchange_->write(event(text_chunk(head_, index, text)));
+  StreamedAnswer(AnswerHead head, std::vector<ChoicePlan> plans, std::shared_ptr<Exchange> exchange)
+      : head_(std::move(head)), exchange_(std::move(exchange)), open_(plans.size()) {
+    for (ChoicePlan& plan : plans) choices_.emplace_back(std::move(plan), head_);
   }
 
-  void on_end(int index, const GenerationEnd& end) {
+  void on_prompt(size_t, std::span<const TokenLogprobs>) {}  // refused in streams
+
+  void on_text(size_t index, const TextPiece& piece) {
     if (failed_) return;
     begin(index);
-    std::string bytes = event(end_chunk(head_, index, end));
-    usage_.prompt_tokens += end.prompt_tokens;
-    usage_.completion_tokens += end.completion_tokens;
+    Streamed& choice = choices_[index];
+    if (choice.plan.without_answer) return;
+    exchange_->write(event(
+        text_chunk(head_, static_cast<int>(index), piece.text, choice.logprobs(head_, piece))));
+  }
+
+  void on_end(size_t index, const GenerationEnd& end) {
+    if (failed_) return;
+    begin(index);
+    const ChoicePlan& plan = choices_[index].plan;
+    std::string bytes = event(end_chunk(head_, static_cast<int>(index), end_of(plan, end)));
+    add_usage(usage_, plan, end);
     const bool last = --open_ == 0;
     if (last && head_.include_usage) bytes += event(usage_chunk(head_, usage_));
     if (last) bytes += event("[DONE]");
@@ -105,33 +146,63 @@ class StreamedAnswer {
   }
 
  private:
-  void begin(int index) {
+  struct Streamed {
+    Streamed(ChoicePlan made, const AnswerHead& head) : plan(std::move(made)) {
+      if (head.logprobs < 0 || head.chat) return;
+      lists.emplace(head.logprobs, *head.texts);
+      lists->skip(plan.echo);
+    }
+
+    Json logprobs(const AnswerHead& head, const TextPiece& piece) {
+      if (head.logprobs < 0) return nullptr;
+      if (!lists) return chat_logprobs(piece.tokens, head.logprobs, *head.texts);
+      lists->add(piece.tokens);
+      return lists->take();
+    }
+
+    ChoicePlan plan;
+    std::optional<CompletionLogprobs> lists;
+    bool begun = false;
+  };
+
+  void begin(size_t index) {
     if (!streaming_) exchange_->start_stream();
     streaming_ = true;
-    if (begun_[static_cast<size_t>(index)]) return;
-    begun_[static_cast<size_t>(index)] = true;
-    if (head_.chat) exchange_->write(event(role_chunk(head_, index)));
+    Streamed& choice = choices_[index];
+    if (choice.begun) return;
+    choice.begun = true;
+    const int number = static_cast<int>(index);
+    if (head_.chat) exchange_->write(event(role_chunk(head_, number)));
+    if (!choice.plan.echo.empty()) {
+      exchange_->write(event(text_chunk(head_, number, choice.plan.echo, nullptr)));
+    }
   }
 
   AnswerHead head_;
   std::shared_ptr<Exchange> exchange_;
-  std::vector<bool> begun_;  // [choice]
+  std::vector<Streamed> choices_;
   Usage usage_;
-  int open_;
+  size_t open_;
   bool streaming_ = false;
   bool failed_ = false;
 };
 
 }  // namespace
 
-std::vector<std::shared_ptr<GenerationSink>> whole_answer_sinks(
-    const AnswerHead& head, int choices, std::shared_ptr<Exchange> exchange) {
-  return sinks_of(std::make_shared<WholeAnswer>(head, choices, std::move(exchange)), choices);
+std::vector<std::shared_ptr<GenerationSink>> whole_answer_sinks(const AnswerHead& head,
+                                                                std::vector<ChoicePlan> plans,
+                                                                std::shared_ptr<Exchange> exchange,
+                                                                WorkerPool& workers) {
+  const size_t choices = plans.size();
+  return sinks_of(
+      std::make_shared<WholeAnswer>(head, std::move(plans), std::move(exchange), workers), choices);
 }
 
 std::vector<std::shared_ptr<GenerationSink>> streamed_answer_sinks(
-    const AnswerHead& head, int choices, std::shared_ptr<Exchange> exchange) {
-  return sinks_of(std::make_shared<StreamedAnswer>(head, choices, std::move(exchange)), choices);
+    const AnswerHead& head, std::vector<ChoicePlan> plans, std::shared_ptr<Exchange> exchange) {
+  const size_t choices = plans.size();
+  return sinks_of(std::make_shared<StreamedAnswer>(head, std::move(plans), std::move(exchange)),
+                  choices);
 }
 
 }  // namespace dure

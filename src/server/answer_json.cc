@@ -1,12 +1,13 @@
 // See answer_json.h. Shapes: https://platform.openai.com/docs/api-reference/chat/object and
-// https://platform.openai.com/docs/api-reference/chat/streaming.
+// https://platform.openai.com/docs/api-reference/chat/streaming; stop_reason and prompt_logprobs
+// are vLLM's.
 #include "server/answer_json.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "server/logprobs_json.h"
 
 namespace dure {
 namespace {
@@ -19,10 +20,17 @@ Json finish_reason(const GenerationEnd& end) {
   return end.stopped ? "stop" : "length";
 }
 
+// Which stop of the request's own ended it.
+Json stop_reason(const GenerationEnd& end) {
+  if (end.stop_id) return *end.stop_id;
+  return end.stop_string.empty() ? Json(nullptr) : Json(end.stop_string);
+}
+
 Json usage_json(const Usage& usage) {
   return {{"prompt_tokens", usage.prompt_tokens},
           {"completion_tokens", usage.completion_tokens},
-          {"total_tokens", usage.prompt_tokens + usage.completion_tokens}};
+          {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
+          {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
 }
 
 Json envelope(const AnswerHead& head, const char* object) {
@@ -37,16 +45,42 @@ std::string chunk_of(const AnswerHead& head, Json choices, Json usage) {
   return dump(json);
 }
 
-Json choice_of(const AnswerHead& head, int index, Json delta, std::string_view text, Json reason) {
+Json choice_of(const AnswerHead& head, int index, Json delta, std::string_view text,
+               Json logprobs) {
   Json choice = {{"index", index}};
   if (head.chat) {
     choice["delta"] = std::move(delta);
   } else {
     choice["text"] = text;
   }
-  choice["logprobs"] = nullptr;
-  choice["finish_reason"] = std::move(reason);
-  return Json::array({std::move(choice)});
+  choice["logprobs"] = std::move(logprobs);
+  choice["finish_reason"] = nullptr;
+  return choice;
+}
+
+Json logprobs_of(const AnswerHead& head, const Choice& choice) {
+  if (head.logprobs < 0) return nullptr;
+  if (head.chat) return chat_logprobs(choice.tokens, head.logprobs, *head.texts);
+  CompletionLogprobs lists(head.logprobs, *head.texts);
+  if (choice.plan.first_token >= 0) {
+    lists.add_first(choice.plan.first_token);
+    lists.add(choice.prompt);
+  }
+  if (!choice.plan.without_answer) lists.add(choice.tokens);
+  return lists.take();
+}
+
+Json whole_choice(const AnswerHead& head, size_t index, const Choice& from) {
+  Json choice = {{"index", index}};
+  if (head.chat) {
+    choice["message"] = {{"role", "assistant"}, {"content", from.text}, {"refusal", nullptr}};
+  } else {
+    choice["text"] = from.plan.echo + from.text;
+  }
+  choice["logprobs"] = logprobs_of(head, from);
+  choice["finish_reason"] = finish_reason(from.end);
+  choice["stop_reason"] = stop_reason(from.end);
+  return choice;
 }
 
 }  // namespace
@@ -55,40 +89,53 @@ std::string answer_id(bool chat, const std::string& request_id) {
   return (chat ? "chatcmpl-" : "cmpl-") + request_id;
 }
 
+void add_usage(Usage& usage, const ChoicePlan& plan, const GenerationEnd& end) {
+  if (plan.counts_prompt) {
+    usage.prompt_tokens += end.prompt_tokens;
+    usage.cached_tokens += end.reused_tokens;
+  }
+  if (!plan.without_answer) usage.completion_tokens += end.completion_tokens;
+}
+
 std::string whole_answer(const AnswerHead& head, const std::vector<Choice>& choices) {
   Json list = Json::array();
   Usage usage;
   for (size_t i = 0; i < choices.size(); ++i) {
-    const Choice& from = choices[i];
-    Json choice = {{"index", i}};
-    if (head.chat) {
-      choice["message"] = {{"role", "assistant"}, {"content", from.text}, {"refusal", nullptr}};
-    } else {
-      choice["text"] = from.text;
+    list.push_back(whole_choice(head, i, choices[i]));
+    if (head.prompt_logprobs >= 0 && !head.chat) {
+      list.back()["prompt_logprobs"] =
+          prompt_logprobs_json(choices[i].prompt, head.prompt_logprobs, *head.texts);
     }
-    choice["logprobs"] = nullptr;
-    choice["finish_reason"] = finish_reason(from.end);
-    list.push_back(std::move(choice));
-    usage.prompt_tokens += from.end.prompt_tokens;
-    usage.completion_tokens += from.end.completion_tokens;
+    add_usage(usage, choices[i].plan, choices[i].end);
   }
   Json json = envelope(head, head.chat ? "chat.completion" : "text_completion");
   json["choices"] = std::move(list);
   json["usage"] = usage_json(usage);
+  if (head.prompt_logprobs >= 0 && head.chat) {
+    json["prompt_logprobs"] =
+        prompt_logprobs_json(choices.front().prompt, head.prompt_logprobs, *head.texts);
+  }
   return dump(json);
 }
 
 std::string role_chunk(const AnswerHead& head, int index) {
   return chunk_of(
-      head, choice_of(head, index, {{"role", "assistant"}, {"content", ""}}, "", nullptr), nullptr);
+      head,
+      Json::array({choice_of(head, index, {{"role", "assistant"}, {"content", ""}}, "", nullptr)}),
+      nullptr);
 }
 
-std::string text_chunk(const AnswerHead& head, int index, std::string_view text) {
-  return chunk_of(head, choice_of(head, index, {{"content", text}}, text, nullptr), nullptr);
+std::string text_chunk(const AnswerHead& head, int index, std::string_view text, Json logprobs) {
+  return chunk_of(
+      head, Json::array({choice_of(head, index, {{"content", text}}, text, std::move(logprobs))}),
+      nullptr);
 }
 
 std::string end_chunk(const AnswerHead& head, int index, const GenerationEnd& end) {
-  return chunk_of(head, choice_of(head, index, Json::object(), "", finish_reason(end)), nullptr);
+  Json choice = choice_of(head, index, Json::object(), "", nullptr);
+  choice["finish_reason"] = finish_reason(end);
+  choice["stop_reason"] = stop_reason(end);
+  return chunk_of(head, Json::array({std::move(choice)}), nullptr);
 }
 
 std::string usage_chunk(const AnswerHead& head, const Usage& usage) {

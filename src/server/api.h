@@ -10,6 +10,7 @@
 #include "server/engine_loop.h"
 #include "server/http_message.h"
 #include "server/served_model.h"
+#include "server/vocabulary.h"
 #include "server/worker_pool.h"
 
 namespace dure {
@@ -24,6 +25,7 @@ struct ApiContext {
   EngineLoop& engine;
   WorkerPool& workers;
   DrainRate& drain_rate;
+  Vocabulary& vocabulary;
   ApiOptions options;
 };
 

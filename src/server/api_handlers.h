@@ -21,7 +21,4 @@ Handler openapi;  // api_openapi.cc
 
 void reply_json(Exchange& exchange, std::string body);
 
-// Submits and makes the client's leaving cancel what it asked for.
-void start(const ApiContext& context, std::vector<Generation> generations, Exchange& exchange);
-
 }  // namespace dure

@@ -23,7 +23,30 @@ constexpr const char* schemas = R"json({
     "properties": {
       "prompt_tokens": {"type": "integer", "minimum": 1},
       "completion_tokens": {"type": "integer", "minimum": 0},
-      "total_tokens": {"type": "integer", "minimum": 1}}},
+      "total_tokens": {"type": "integer", "minimum": 1},
+      "prompt_tokens_details": {"type": "object", "required": ["cached_tokens"], "properties": {
+        "cached_tokens": {"type": "integer", "minimum": 0}}}}},
+  "StopReason": {"type": ["integer", "string", "null"]},
+  "TokenLogprob": {
+    "type": "object", "required": ["token", "logprob", "bytes"],
+    "properties": {
+      "token": {"type": "string"},
+      "logprob": {"type": "number"},
+      "bytes": {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}},
+      "top_logprobs": {"type": "array", "items": {"$ref": "#/components/schemas/TokenLogprob"}}}},
+  "ChatLogprobs": {
+    "type": ["object", "null"], "required": ["content"],
+    "properties": {
+      "content": {"type": "array", "items": {"$ref": "#/components/schemas/TokenLogprob"}}}},
+  "CompletionLogprobs": {
+    "type": ["object", "null"],
+    "required": ["tokens", "token_logprobs", "top_logprobs", "text_offset"],
+    "properties": {
+      "tokens": {"type": "array", "items": {"type": "string"}},
+      "token_logprobs": {"type": "array", "items": {"type": ["number", "null"]}},
+      "top_logprobs": {"type": "array", "items": {"type": ["object", "null"]}},
+      "text_offset": {"type": "array", "items": {"type": "integer", "minimum": 0}}}},
+  "PromptLogprobs": {"type": "array", "items": {"type": ["object", "null"]}},
   "FinishReason": {"enum": ["stop", "length", "tool_calls", null]},
   "ChatCompletion": {
     "type": "object", "required": ["id", "object", "created", "model", "choices", "usage"],
@@ -33,11 +56,14 @@ constexpr const char* schemas = R"json({
       "created": {"type": "integer"},
       "model": {"type": "string"},
       "usage": {"$ref": "#/components/schemas/Usage"},
+      "prompt_logprobs": {"$ref": "#/components/schemas/PromptLogprobs"},
       "choices": {"type": "array", "minItems": 1, "items": {
         "type": "object", "required": ["index", "message", "finish_reason", "logprobs"],
         "properties": {
           "index": {"type": "integer", "minimum": 0},
           "finish_reason": {"$ref": "#/components/schemas/FinishReason"},
+          "stop_reason": {"$ref": "#/components/schemas/StopReason"},
+          "logprobs": {"$ref": "#/components/schemas/ChatLogprobs"},
           "message": {
             "type": "object", "required": ["role", "content"],
             "properties": {
@@ -56,6 +82,8 @@ constexpr const char* schemas = R"json({
         "properties": {
           "index": {"type": "integer", "minimum": 0},
           "finish_reason": {"$ref": "#/components/schemas/FinishReason"},
+          "stop_reason": {"$ref": "#/components/schemas/StopReason"},
+          "logprobs": {"$ref": "#/components/schemas/ChatLogprobs"},
           "delta": {"type": "object"}}}}}},
   "Completion": {
     "type": "object", "required": ["id", "object", "created", "model", "choices"],
@@ -70,7 +98,10 @@ constexpr const char* schemas = R"json({
         "properties": {
           "index": {"type": "integer", "minimum": 0},
           "text": {"type": "string"},
-          "finish_reason": {"$ref": "#/components/schemas/FinishReason"}}}}}},
+          "finish_reason": {"$ref": "#/components/schemas/FinishReason"},
+          "stop_reason": {"$ref": "#/components/schemas/StopReason"},
+          "logprobs": {"$ref": "#/components/schemas/CompletionLogprobs"},
+          "prompt_logprobs": {"$ref": "#/components/schemas/PromptLogprobs"}}}}}},
   "Model": {
     "type": "object", "required": ["id", "object", "created", "owned_by", "max_model_len"],
     "properties": {

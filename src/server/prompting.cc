@@ -14,6 +14,82 @@ namespace {
   throw RequestError(400, "context_length_exceeded", what, hint, field);
 }
 
+void check_ids(const std::vector<int32_t>& prompt, const std::string& field,
+               const ServedModel& model) {
+  if (prompt.empty()) throw_bad_input(field + " has no tokens", "", field);
+  for (const int32_t id : prompt) {
+    if (id < 0 || id >= model.vocab) {
+      throw_bad_input(fmt::format("{} becomes token {}, which the model's vocabulary of {} lacks",
+                                  field, id, model.vocab),
+                      "", field);
+    }
+  }
+}
+
+// How many tokens may be produced: what was asked for, or what there is room for.
+int32_t tokens_to_produce(const GenerationFields& fields, int64_t prompt_tokens,
+                          const std::string& field, const ServedModel& model) {
+  // One position at least must be left for the answer.
+  const int64_t context = std::min<int64_t>(model.context, model.longest_sequence);
+  const bool by_cache = model.longest_sequence < model.context;
+  const std::string limit =
+      by_cache ? fmt::format("the KV cache holds {} tokens of one request", context)
+               : fmt::format("the context is {} tokens", context);
+  const std::string hint = by_cache ? "start the server with more --kv-memory" : "";
+  if (prompt_tokens >= context) {
+    too_long(fmt::format("{} has {} tokens, but {}", field, prompt_tokens, limit), hint, field);
+  }
+  const int64_t room = context - prompt_tokens;
+  if (fields.max_tokens && *fields.max_tokens > room) {
+    too_long(
+        fmt::format("{} has {} tokens and max_tokens asks for {} more, {} in all, but {}", field,
+                    prompt_tokens, *fields.max_tokens, prompt_tokens + *fields.max_tokens, limit),
+        hint, "max_tokens");
+  }
+  // A length that nobody asked for is cut to what there is room for.
+  const int32_t most = fields.max_tokens.value_or(
+      static_cast<int32_t>(std::min<int64_t>(room, fields.default_max_tokens)));
+  if (fields.sampling.min_tokens > most) {
+    throw_bad_input(fmt::format("min_tokens is {}, but no more than {} tokens may be produced",
+                                fields.sampling.min_tokens, most),
+                    "", "min_tokens");
+  }
+  return most;
+}
+
+// The tokens of each word at the beginning of a text and behind a space, as vLLM: the second only
+// where the space became part of a token that differs.
+std::vector<std::vector<int32_t>> bad_word_tokens(const std::vector<std::string>& words,
+                                                  const ServedModel& model) {
+  std::vector<std::vector<int32_t>> all;
+  for (const std::string& word : words) {
+    const size_t begin = std::min(word.find_first_not_of(" \t\r\n\f\v"), word.size());
+    const std::string bare = word.substr(begin);
+    const std::vector<int32_t> alone = model.tokenizer->encode(bare);
+    const std::vector<int32_t> behind_space = model.tokenizer->encode(" " + bare);
+    if (bare.empty() || alone.empty()) {
+      throw_bad_input("bad_words must not hold a text of nothing but spaces", "", "bad_words");
+    }
+    check_ids(alone, "bad_words", model);
+    all.push_back(alone);
+    if (behind_space.size() == alone.size() && behind_space.front() != alone.front()) {
+      check_ids(behind_space, "bad_words", model);
+      all.push_back(behind_space);
+    }
+  }
+  return all;
+}
+
+// Of choice i: the request's own for the first, so that n does not change it (SplitMix64, Steele et
+// al., OOPSLA 2014).
+uint64_t seed_of_choice(uint64_t seed, int32_t choice) {
+  if (choice == 0) return seed;
+  uint64_t z = seed + static_cast<uint64_t>(choice) * 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
 }  // namespace
 
 std::string render(const Conversation& conversation, const ServedModel& model) {
@@ -42,44 +118,33 @@ std::vector<int32_t> encode(const Prompt& prompt, bool add_special, const Served
   return model.tokenizer->encode(std::get<std::string>(prompt), {.add_special = add_special});
 }
 
-Generation make_generation(const GenerationFields& fields, std::vector<int32_t> prompt,
-                           const std::string& field, const ServedModel& model) {
-  const auto tokens = static_cast<int64_t>(prompt.size());
-  if (tokens == 0) throw_bad_input(field + " has no tokens", "", field);
-  for (const int32_t id : prompt) {
-    if (id < 0 || id >= model.vocab) {
-      throw_bad_input(fmt::format("{} becomes token {}, which the model's vocabulary of {} lacks",
-                                  field, id, model.vocab),
-                      "", field);
-    }
+std::vector<Generation> make_generations(const GenerationFields& fields,
+                                         const std::vector<int32_t>& prompt,
+                                         const std::string& field, const ServedModel& model) {
+  check_ids(prompt, field, model);
+  const int32_t max_tokens =
+      tokens_to_produce(fields, static_cast<int64_t>(prompt.size()), field, model);
+  SamplingParams sampling = fields.sampling;
+  sampling.bad_words = bad_word_tokens(fields.bad_words, model);
+  if (sampling.min_tokens > 0) {
+    sampling.stop_ids = fields.stop_ids;
+    sampling.stop_ids.insert(sampling.stop_ids.end(), fields.end_ids.begin(), fields.end_ids.end());
   }
-  // One position at least must be left for the answer.
-  const int64_t context = std::min<int64_t>(model.context, model.longest_sequence);
-  const bool by_cache = model.longest_sequence < model.context;
-  const std::string limit =
-      by_cache ? fmt::format("the KV cache holds {} tokens of one request", context)
-               : fmt::format("the context is {} tokens", context);
-  const std::string hint = by_cache ? "start the server with more --kv-memory" : "";
-  if (tokens >= context) {
-    too_long(fmt::format("{} has {} tokens, but {}", field, tokens, limit), hint, field);
+  std::vector<Generation> made(static_cast<size_t>(fields.choices));
+  for (int32_t choice = 0; choice < fields.choices; ++choice) {
+    Generation& generation = made[static_cast<size_t>(choice)];
+    generation.prompt = prompt;
+    generation.max_tokens = max_tokens;
+    generation.sampling = sampling;
+    generation.sampling.seed = seed_of_choice(sampling.seed, choice);
+    generation.stop_ids = fields.stop_ids;
+    generation.end_ids = fields.end_ids;
+    generation.stop_strings = fields.stop;
+    generation.skip_special = fields.skip_special;
+    generation.show_stop_string = fields.show_stop_string;
+    generation.priority = fields.priority;
+    generation.cache_salt = fields.cache_salt;
   }
-  const int64_t room = context - tokens;
-  if (fields.max_tokens && *fields.max_tokens > room) {
-    too_long(fmt::format("{} has {} tokens and max_tokens asks for {} more, {} in all, but {}",
-                         field, tokens, *fields.max_tokens, tokens + *fields.max_tokens, limit),
-             hint, "max_tokens");
-  }
-  Generation made;
-  made.prompt = std::move(prompt);
-  // A length that nobody asked for is cut to what there is room for.
-  made.max_tokens = fields.max_tokens.value_or(
-      static_cast<int32_t>(std::min<int64_t>(room, fields.default_max_tokens)));
-  made.sampling = fields.sampling;
-  made.stop_ids = fields.stop_ids;
-  made.end_ids = fields.end_ids;
-  made.stop_strings = fields.stop;
-  made.skip_special = fields.skip_special;
-  made.show_stop_string = fields.show_stop_string;
   return made;
 }
 

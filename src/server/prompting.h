@@ -15,9 +15,11 @@ std::string render(const Conversation& conversation, const ServedModel& model);
 std::vector<int32_t> encode(const Conversation& conversation, const ServedModel& model);
 std::vector<int32_t> encode(const Prompt& prompt, bool add_special, const ServedModel& model);
 
-// Throws a RequestError (context_length_exceeded) naming both numbers when prompt and answer do not
-// fit the context or the KV cache. `field` is where the prompt came from.
-Generation make_generation(const GenerationFields& fields, std::vector<int32_t> prompt,
-                           const std::string& field, const ServedModel& model);
+// One for each choice, without sinks; those behind the first draw with other seeds, made from the
+// request's. Throws a RequestError (context_length_exceeded) naming both numbers when prompt and
+// answer do not fit the context or the KV cache. `field` is where the prompt came from.
+std::vector<Generation> make_generations(const GenerationFields& fields,
+                                         const std::vector<int32_t>& prompt,
+                                         const std::string& field, const ServedModel& model);
 
 }  // namespace dure

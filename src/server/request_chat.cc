@@ -71,14 +71,24 @@ Conversation read_conversation(Fields& fields) {
 
 namespace {
 
+void read_logprobs(Fields& fields, GenerationFields& made) {
+  const bool told = fields.boolean("logprobs").value_or(false);
+  const auto count = fields.integer("top_logprobs", 0, most_logprobs).value_or(0);
+  if (count > 0 && !told && !fields.describes()) {
+    fields.fail("top_logprobs", "is only allowed when logprobs is true");
+  }
+  if (told) made.sampling.logprobs = static_cast<int32_t>(count);
+}
+
 ChatCall read_chat_call(Fields& fields, const ServedModel& model) {
   ChatCall call;
-  call.generation = read_generation(fields, model);
+  call.generation = read_generation(fields, model, 1);
+  read_logprobs(fields, call.generation);
   call.conversation = read_conversation(fields);
   fields.require("messages");
   for (const char* name :
-       {"top_logprobs", "tools", "functions", "function_call", "audio", "prediction",
-        "web_search_options", "documents", "chat_template", "mm_processor_kwargs", "echo"}) {
+       {"tools", "functions", "function_call", "audio", "prediction", "web_search_options",
+        "documents", "chat_template", "mm_processor_kwargs", "echo"}) {
     fields.unsupported(name);
   }
   fields.unsupported("include_reasoning", {true});

@@ -1,6 +1,7 @@
 // The bodies of /v1/completions, /tokenize and /detokenize.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "server/request_fields.h"
@@ -47,18 +48,33 @@ std::vector<Prompt> read_prompts(Fields& fields, int32_t vocab) {
   return prompts;
 }
 
+// With echo the prompt's tokens are told like the answer's.
+void read_logprobs(Fields& fields, CompletionCall& call) {
+  SamplingParams& sampling = call.generation.sampling;
+  sampling.logprobs =
+      static_cast<int32_t>(fields.integer("logprobs", 0, most_logprobs).value_or(-1));
+  call.echo = fields.boolean("echo").value_or(false);
+  if (!call.echo || sampling.logprobs < 0) return;
+  if (call.generation.stream) {
+    fields.fail("echo", "with logprobs cannot be used when stream is true");
+  }
+  sampling.prompt_logprobs = std::max(sampling.prompt_logprobs, sampling.logprobs);
+}
+
 CompletionCall read_completion_call(Fields& fields, const ServedModel& model) {
   CompletionCall call;
-  call.generation = read_generation(fields, model);
-  // Chats say logprobs: true. Here 0 asks for something, too: the logprob of each token itself.
-  const Json* logprobs = fields.find("logprobs", {{"const", false}});
-  if (logprobs != nullptr && *logprobs != false) {
-    fields.fail("logprobs", "is not supported by this server");
-  }
+  call.generation = read_generation(fields, model, 0);
+  call.prompt_only = call.generation.max_tokens == 0;
+  if (call.prompt_only) call.generation.max_tokens = 1;  // the engine knows no less
+  read_logprobs(fields, call);
   call.generation.default_max_tokens = completion_default_max_tokens;
   call.prompts = read_prompts(fields, model.vocab);
+  if (call.prompts.size() * static_cast<size_t>(call.generation.choices) > max_prompts) {
+    fields.fail("n",
+                fmt::format("times the prompts may be {}, not {}", max_prompts,
+                            call.prompts.size() * static_cast<size_t>(call.generation.choices)));
+  }
   call.add_special = fields.boolean("add_special_tokens").value_or(true);
-  fields.unsupported("echo");
   fields.unsupported("suffix", {""});
   fields.unsupported("prompt_embeds");
   fields.refuse_unknown();

@@ -1,10 +1,7 @@
-// Sampling, limits and stops of a generation request.
+// Limits, stops and the form of the answer of a generation request.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "server/request_fields.h"
 
@@ -13,27 +10,9 @@ namespace {
 
 constexpr size_t max_stops = 16;
 constexpr size_t max_stop_characters = 1024;
-
-uint64_t random_seed() {
-  thread_local std::random_device device;
-  return (static_cast<uint64_t>(device()) << 32) | device();
-}
-
-SamplingParams read_sampling(Fields& fields, const SamplingDefaults& defaults) {
-  SamplingParams sampling;
-  sampling.temperature =
-      static_cast<float>(fields.number("temperature", 0.0, 100.0).value_or(defaults.temperature));
-  // Above 0 as a double may be 0 as a float, which is no top_p.
-  sampling.top_p =
-      std::max(static_cast<float>(fields.number_above("top_p", 0.0, 1.0).value_or(defaults.top_p)),
-               std::numeric_limits<float>::min());
-  sampling.min_p = static_cast<float>(fields.number("min_p", 0.0, 1.0).value_or(defaults.min_p));
-  const int64_t top_k = fields.integer("top_k", -1, INT32_MAX).value_or(defaults.top_k);
-  sampling.top_k = static_cast<int32_t>(std::max<int64_t>(0, top_k));
-  const std::optional<int64_t> seed = fields.integer("seed", INT64_MIN, INT64_MAX);
-  sampling.seed = seed ? static_cast<uint64_t>(*seed) : random_seed();
-  return sampling;
-}
+constexpr size_t max_bad_words = 1024;
+constexpr int64_t max_choices = 128;
+constexpr int64_t most_urgent = 1'000'000;  // of priority, either way
 
 void read_stops(Fields& fields, const ServedModel& model, GenerationFields& made) {
   made.stop = fields.texts("stop", max_stops, max_stop_characters);
@@ -44,19 +23,36 @@ void read_stops(Fields& fields, const ServedModel& model, GenerationFields& made
   made.show_stop_string = fields.boolean("include_stop_str_in_output").value_or(false);
 }
 
+// Texts that must not be produced. They become tokens where the tokenizer is (prompting.cc).
+void read_bad_words(Fields& fields, GenerationFields& made) {
+  made.bad_words = fields.texts("bad_words", max_bad_words, max_stop_characters);
+}
+
+void read_choices(Fields& fields, GenerationFields& made) {
+  const std::optional<int64_t> n = fields.integer("n", 1, max_choices);
+  made.choices = static_cast<int32_t>(n.value_or(1));
+  // Nothing is left out of an answer, so the best of more than n cannot be chosen.
+  const std::optional<int64_t> best_of = fields.integer("best_of", 1, max_choices);
+  if (best_of && *best_of != made.choices) {
+    fields.fail("best_of", fmt::format("must be n ({}) or left out", made.choices));
+  }
+}
+
+void read_prompt_logprobs(Fields& fields, GenerationFields& made) {
+  const auto count = fields.integer("prompt_logprobs", 0, most_logprobs);
+  if (count && made.stream) {
+    fields.fail("prompt_logprobs", "cannot be used when stream is true");
+  }
+  made.prompt_logprobs = static_cast<int32_t>(count.value_or(-1));
+  made.sampling.prompt_logprobs = made.prompt_logprobs;
+}
+
 void refuse_what_is_not_done(Fields& fields) {
-  fields.unsupported("presence_penalty");
-  fields.unsupported("frequency_penalty");
-  fields.unsupported("repetition_penalty", {1});
   fields.unsupported("length_penalty", {1});
-  fields.integer("n", 1, 1);
-  fields.unsupported("best_of", {1});
   for (const char* name :
-       {"logit_bias", "logprobs", "prompt_logprobs", "min_tokens", "use_beam_search",
-        "allowed_token_ids", "bad_words", "guided_json", "guided_regex", "guided_choice",
-        "guided_grammar", "structured_outputs", "return_token_ids", "return_tokens_as_token_ids",
-        "truncate_prompt_tokens", "priority", "kv_transfer_params", "vllm_xargs",
-        "logits_processors"}) {
+       {"use_beam_search", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
+        "structured_outputs", "return_token_ids", "return_tokens_as_token_ids",
+        "truncate_prompt_tokens", "kv_transfer_params", "vllm_xargs", "logits_processors"}) {
     fields.unsupported(name);
   }
   fields.unsupported("spaces_between_special_tokens", {true});
@@ -90,22 +86,30 @@ std::string read_model(Fields& fields, const ServedModel& model) {
   return *name;
 }
 
-GenerationFields read_generation(Fields& fields, const ServedModel& model) {
+GenerationFields read_generation(Fields& fields, const ServedModel& model, int32_t least_tokens) {
   GenerationFields made;
   made.model = read_model(fields, model);
-  const std::optional<int64_t> newer = fields.integer("max_completion_tokens", 1, INT32_MAX);
-  const std::optional<int64_t> older = fields.integer("max_tokens", 1, INT32_MAX);
+  const std::optional<int64_t> newer =
+      fields.integer("max_completion_tokens", least_tokens, INT32_MAX);
+  const std::optional<int64_t> older = fields.integer("max_tokens", least_tokens, INT32_MAX);
   // max_completion_tokens is the newer name and wins.
   if (const std::optional<int64_t> most = newer ? newer : older) {
     made.max_tokens = static_cast<int32_t>(*most);
   }
-  made.sampling = read_sampling(fields, model.defaults);
+  made.sampling = read_sampling(fields, model);
   read_stops(fields, model, made);
   read_stream(fields, made);
+  read_bad_words(fields, made);
+  read_choices(fields, made);
+  read_prompt_logprobs(fields, made);
+  made.priority =
+      static_cast<int32_t>(fields.integer("priority", -most_urgent, most_urgent).value_or(0));
+  made.cache_salt = fields.text("cache_salt").value_or("");
+  made.user = fields.text("user").value_or("");
   made.skip_special = fields.boolean("skip_special_tokens").value_or(true);
   refuse_what_is_not_done(fields);
-  fields.ignore({"user", "metadata", "store", "service_tier", "safety_identifier",
-                 "prompt_cache_key", "request_id", "verbosity"});
+  fields.ignore({"metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",
+                 "request_id", "verbosity"});
   return made;
 }
 

@@ -1,10 +1,10 @@
 // What the API's clients may ask for, after validation: a value of these types cannot be wrong.
 // Every parser throws Error (bad_input, or a RequestError) naming the field.
 //
-// Fields that are known and have no effect here: user, metadata, store, service_tier,
-// safety_identifier, prompt_cache_key, parallel_tool_calls, request_id, reasoning_effort,
-// verbosity. Fields of things this server does not do (tools, logprobs, penalties …) are refused
-// unless they ask for nothing. All others are refused.
+// Fields that are known and have no effect here: metadata, store, service_tier, safety_identifier,
+// prompt_cache_key, parallel_tool_calls, request_id, reasoning_effort, verbosity. Fields of things
+// this server does not do (suffix, beam search …) are refused unless they ask for nothing. All
+// others are refused.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,8 @@ struct GenerationFields {
   std::optional<int32_t> max_tokens;
   int32_t default_max_tokens = INT32_MAX;  // cut to the room there is
   SamplingParams sampling;                 // with a seed, drawn if the client gave none
+  int32_t choices = 1;                     // n: answers to each prompt
+  std::vector<std::string> bad_words;
   std::vector<std::string> stop;
   std::vector<int32_t> stop_ids;
   std::vector<int32_t> end_ids;  // of the model's own end
@@ -51,6 +53,10 @@ struct GenerationFields {
   bool include_usage = false;
   bool skip_special = true;
   bool show_stop_string = false;
+  int32_t prompt_logprobs = -1;  // to be told as such; sampling has what is computed
+  int32_t priority = 0;
+  std::string cache_salt;
+  std::string user;
 };
 
 // A conversation in the form that templates take.
@@ -73,6 +79,8 @@ struct CompletionCall {
   GenerationFields generation;
   std::vector<Prompt> prompts;  // at least one
   bool add_special = true;
+  bool echo = false;         // the prompt is shown in front of its answer
+  bool prompt_only = false;  // max_tokens 0: nothing is answered
 };
 
 struct TokenizeCall {

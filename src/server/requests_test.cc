@@ -60,13 +60,37 @@ TEST(ChatRequest, RefusesEveryWrongValueNamingTheField) {
       {R"("seed":1.5)", "seed"},
       {R"("seed":18446744073709551615)", "seed"},
       {R"("presence_penalty":5)", "presence_penalty"},
-      {R"("presence_penalty":0.5)", "presence_penalty"},
+      {R"("presence_penalty":"much")", "presence_penalty"},
       {R"("frequency_penalty":-3)", "frequency_penalty"},
-      {R"("repetition_penalty":1.2)", "repetition_penalty"},
+      {R"("repetition_penalty":0)", "repetition_penalty"},
+      {R"("repetition_penalty":-1)", "repetition_penalty"},
       {R"("n":0)", "n"},
-      {R"("n":2)", "n"},
+      {R"("n":129)", "n"},
       {R"("best_of":2)", "best_of"},
-      {R"("logprobs":true)", "logprobs"},
+      {R"("n":3,"best_of":4)", "best_of"},
+      {R"("top_logprobs":3)", "top_logprobs"},
+      {R"("logprobs":false,"top_logprobs":3)", "top_logprobs"},
+      {R"("logprobs":true,"top_logprobs":-1)", "top_logprobs"},
+      {R"("prompt_logprobs":21)", "prompt_logprobs"},
+      {R"("prompt_logprobs":-1)", "prompt_logprobs"},
+      {R"("stream":true,"prompt_logprobs":0)", "prompt_logprobs"},
+      {R"("logit_bias":{"2048":1})", "logit_bias"},
+      {R"("logit_bias":{"-1":1})", "logit_bias"},
+      {R"("logit_bias":{"x":1})", "logit_bias"},
+      {R"("logit_bias":{"5 ":1})", "logit_bias"},
+      {R"("logit_bias":{"5":100.5})", "logit_bias"},
+      {R"("logit_bias":{"5":null})", "logit_bias"},
+      {R"("logit_bias":{"5":1,"05":2})", "logit_bias"},
+      {R"("logit_bias":[5])", "logit_bias"},
+      {R"("bad_words":[""])", "bad_words"},
+      {R"("bad_words":[7])", "bad_words"},
+      {R"("allowed_token_ids":[])", "allowed_token_ids"},
+      {R"("allowed_token_ids":[2048])", "allowed_token_ids"},
+      {R"("min_tokens":-1)", "min_tokens"},
+      {R"("priority":"high")", "priority"},
+      {R"("priority":99999999)", "priority"},
+      {R"("cache_salt":5)", "cache_salt"},
+      {R"("user":5)", "user"},
       {R"("logprobs":21)", "logprobs"},
       {R"("top_logprobs":21)", "top_logprobs"},
       {R"("logit_bias":{"999999":1})", "logit_bias"},
@@ -95,7 +119,6 @@ TEST(ChatRequest, RefusesEveryWrongValueNamingTheField) {
       {R"("tool_choice":"required")", "tool_choice"},
       {R"("response_format":{"type":"json_object"})", "response_format"},
       {R"("modalities":["audio"])", "modalities"},
-      {R"("min_tokens":4)", "min_tokens"},
       {R"("echo":true)", "echo"},
       {R"("chat_template_kwargs":[1])", "chat_template_kwargs"},
       {R"("chat_template_kwargs":{"messages":[]})", "chat_template_kwargs"},
@@ -168,6 +191,32 @@ TEST(ChatRequest, ReadsWhatTheClientAskedFor) {
 TEST(ChatRequest, KeepsATopPAboveZeroThatAFloatCannotHold) {
   EXPECT_GT(chat(R"("top_p":5e-324)").generation.sampling.top_p, 0.0f);
   EXPECT_GT(chat(R"("top_p":1e-46)").generation.sampling.top_p, 0.0f);
+  EXPECT_GT(chat(R"("repetition_penalty":1e-46)").generation.sampling.repetition_penalty, 0.0f);
+}
+
+TEST(ChatRequest, ReadsHowTokensAreDrawn) {
+  const GenerationFields made =
+      chat(R"("presence_penalty":-2,"frequency_penalty":0.5,"repetition_penalty":1.25,"n":3,)"
+           R"("logit_bias":{"7":-100,"12":1.5},"allowed_token_ids":[9,3,9],"bad_words":["a b"],)"
+           R"("min_tokens":2,"logprobs":true,"top_logprobs":4,"prompt_logprobs":1,"priority":-5,)"
+           R"("cache_salt":"s","user":"u","best_of":3)")
+          .generation;
+  EXPECT_FLOAT_EQ(made.sampling.presence_penalty, -2.0f);
+  EXPECT_FLOAT_EQ(made.sampling.frequency_penalty, 0.5f);
+  EXPECT_FLOAT_EQ(made.sampling.repetition_penalty, 1.25f);
+  ASSERT_EQ(made.sampling.logit_bias.size(), 2u);
+  EXPECT_EQ(made.sampling.logit_bias[0].token, 7);
+  EXPECT_FLOAT_EQ(made.sampling.logit_bias[0].bias, -100.0f);
+  EXPECT_EQ(made.sampling.logit_bias[1].token, 12);
+  EXPECT_THAT(made.sampling.allowed_ids, ElementsAre(3, 9));
+  EXPECT_THAT(made.bad_words, ElementsAre("a b"));
+  EXPECT_EQ(made.sampling.min_tokens, 2);
+  EXPECT_EQ(made.sampling.logprobs, 4);
+  EXPECT_EQ(made.sampling.prompt_logprobs, 1);
+  EXPECT_EQ(made.choices, 3);
+  EXPECT_EQ(made.priority, -5);
+  EXPECT_EQ(made.cache_salt, "s");
+  EXPECT_EQ(made.user, "u");
 }
 
 TEST(ChatRequest, ForgetsTheEndOfSequenceOnlyWhenAskedTo) {
@@ -235,10 +284,14 @@ TEST(CompletionRequest, RefusesWrongPromptsAndWhatItDoesNotDo) {
       {R"({"prompt":[1,2048]})", "prompt"},
       {R"({"prompt":["a",5]})", "prompt[1]"},
       {R"({"prompt":[[1],[-1]]})", "prompt[1]"},
-      {R"({"prompt":"a","echo":true})", "echo"},
+      {R"({"prompt":"a","echo":1})", "echo"},
+      {R"({"prompt":"a","echo":true,"logprobs":1,"stream":true})", "echo"},
       {R"({"prompt":"a","suffix":"b"})", "suffix"},
-      {R"({"prompt":"a","logprobs":5})", "logprobs"},
-      {R"({"prompt":"a","logprobs":0})", "logprobs"},
+      {R"({"prompt":"a","logprobs":21})", "logprobs"},
+      {R"({"prompt":"a","logprobs":true})", "logprobs"},
+      {R"({"prompt":["a","b"],"n":1000})", "n"},
+      {R"({"prompt":["a","b","c","d","e","f","g","h","i"],"n":128})", "n"},
+      {R"({"prompt":"a","max_tokens":-1})", "max_tokens"},
       {R"({"prompt":"a","messages":[]})", "messages"},
   };
   for (const auto& [body, expected] : cases) {
@@ -249,6 +302,18 @@ TEST(CompletionRequest, RefusesWrongPromptsAndWhatItDoesNotDo) {
       EXPECT_EQ(error.field(), expected) << body << ": " << error.message();
     }
   }
+}
+
+TEST(CompletionRequest, ToldLogprobsOfTheAnswerAreThePromptsTooWhereItIsEchoed) {
+  const auto sampling = [](const char* fields) {
+    return parse_completion_call(fmt::format(R"({{"prompt":"a",{}}})", fields), model())
+        .generation.sampling;
+  };
+  EXPECT_EQ(sampling(R"("logprobs":0)").logprobs, 0);
+  EXPECT_EQ(sampling(R"("logprobs":0)").prompt_logprobs, -1);
+  EXPECT_EQ(sampling(R"("logprobs":3,"echo":true)").prompt_logprobs, 3);
+  EXPECT_EQ(sampling(R"("logprobs":3,"echo":true,"prompt_logprobs":5)").prompt_logprobs, 5);
+  EXPECT_EQ(sampling(R"("echo":true)").prompt_logprobs, -1);
 }
 
 TEST(CompletionRequest, GivesSixteenTokensWhereNothingIsSaid) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -30,6 +31,12 @@ struct FakeRanks {
   std::atomic<int> corrupt_reads{0};  // positions that did not hold what the sequence wrote
   std::atomic<int> orderly_stops{0};
 
+  // What the front told of each sequence that entered, in order.
+  std::vector<SequenceSetup> setups() {
+    const std::lock_guard lock(mutex);
+    return setups_;
+  }
+
   GroupFactory factory();
   void die(const std::string& reason);  // the group that runs now
 
@@ -37,6 +44,7 @@ struct FakeRanks {
   friend class FakeGroup;
   std::mutex mutex;
   class FakeGroup* current = nullptr;
+  std::vector<SequenceSetup> setups_;
 };
 
 class FakeGroup : public Group {
@@ -139,15 +147,56 @@ class FakeGroup : public Group {
       write_cache(slice);
       SliceResult result;
       result.sequence = slice.sequence;
-      if (slice.setup) prompt_tokens_[{slice.dp, slice.state}] = slice.setup->prompt_tokens;
-      if (slice.want == Want::token) {
-        const int32_t produced = slice.length - prompt_tokens_.at({slice.dp, slice.state});
-        result.token =
-            ranks_.script[std::min(static_cast<size_t>(produced), ranks_.script.size() - 1)];
+      if (slice.setup) {
+        setup_of_[{slice.dp, slice.state}] = *slice.setup;
+        const std::lock_guard lock(ranks_.mutex);
+        ranks_.setups_.push_back(*slice.setup);
       }
+      const SequenceSetup& setup = setup_of_.at({slice.dp, slice.state});
+      if (slice.want == Want::token) {
+        const int32_t produced = slice.length - setup.prompt_tokens;
+        result.token = allowed_token(
+            slice,
+            ranks_.script[std::min(static_cast<size_t>(produced), ranks_.script.size() - 1)]);
+        if (setup.sampling.logprobs >= 0) {
+          result.logprobs = logprobs_of(result.token, setup.sampling.logprobs);
+        }
+      }
+      tell_prompt(slice, setup, result);
       done.slices.push_back(result);
     }
     return done;
+  }
+
+  // The script's, or where the mask forbids that the first one it allows.
+  static int32_t allowed_token(const Slice& slice, int32_t scripted) {
+    const auto allowed = [&](int32_t token) {
+      return (slice.mask[static_cast<size_t>(token) / 64] >> (token % 64) & 1) != 0;
+    };
+    if (slice.mask.empty() || allowed(scripted)) return scripted;
+    for (int32_t token = 0; token < static_cast<int32_t>(slice.mask.size() * 64); ++token) {
+      if (allowed(token)) return token;
+    }
+    return -2;
+  }
+
+  // Every token has -0.5; its alternatives are the ids that follow it. Token 7 is impossible.
+  static TokenLogprobs logprobs_of(int32_t token, int32_t alternatives) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    TokenLogprobs told{token, token == 7 ? -infinity : -0.5f, 1, {}};
+    for (int32_t i = 0; i < alternatives; ++i) {
+      told.top.push_back({token + i, told.logprob - static_cast<float>(i)});
+    }
+    return told;
+  }
+
+  static void tell_prompt(const Slice& slice, const SequenceSetup& setup, SliceResult& result) {
+    if (setup.sampling.prompt_logprobs < 0) return;
+    for (size_t i = 0; i < slice.tokens.size(); ++i) {
+      if (slice.start + static_cast<int32_t>(i) + 1 >= setup.prompt_tokens) return;
+      const int32_t next = i + 1 < slice.tokens.size() ? slice.tokens[i + 1] : slice.next_token;
+      result.prompt_logprobs.push_back(logprobs_of(next, setup.sampling.prompt_logprobs));
+    }
   }
 
   Place place(const Slice& slice, int32_t position) const {
@@ -199,7 +248,7 @@ class FakeGroup : public Group {
     uint64_t digest = 0;
   };
   std::map<Place, Written> cache_;
-  std::map<std::pair<int32_t, int32_t>, int32_t> prompt_tokens_;  // dp, slot
+  std::map<std::pair<int32_t, int32_t>, SequenceSetup> setup_of_;  // dp, slot
   std::thread thread_;
 };
 

@@ -57,7 +57,8 @@ class TestServer {
   };
 
   TestServer() : TestServer(Options{}) {}
-  explicit TestServer(Options options) : model(demo_model()), workers(2, 1000) {
+  explicit TestServer(Options options)
+      : model(demo_model()), workers(2, 1000), vocabulary(model.tokenizer, model.vocab) {
     ranks.script = model.tokenizer->encode(options.answer);
     ranks.script.push_back(2);
     ranks.ready = options.wait_ready;
@@ -73,8 +74,8 @@ class TestServer {
     model.longest_sequence = options.pages * 16 + 1;
     engine = std::make_unique<EngineLoop>(engine_options, model.tokenizer, ranks.factory());
     if (options.wait_ready) engine->wait_ready();
-    context =
-        std::make_unique<ApiContext>(ApiContext{model, *engine, workers, drain_rate, options.api});
+    context = std::make_unique<ApiContext>(
+        ApiContext{model, *engine, workers, drain_rate, vocabulary, options.api});
     options.http.port = 0;
     http = std::make_unique<HttpServer>(
         options.http, [this](HttpRequest request, std::shared_ptr<Exchange> exchange) {
@@ -108,6 +109,7 @@ class TestServer {
   FakeRanks ranks;
   WorkerPool workers;
   DrainRate drain_rate;
+  Vocabulary vocabulary;
   std::unique_ptr<EngineLoop> engine;
   std::unique_ptr<ApiContext> context;
   std::unique_ptr<HttpServer> http;

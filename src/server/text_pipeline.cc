@@ -6,10 +6,16 @@ namespace dure {
 TextPipeline::TextPipeline(std::shared_ptr<const Tokenizer> tokenizer, const Generation& generation)
     : decoder_(std::move(tokenizer), generation.skip_special),
       stops_(generation.stop_strings),
-      show_stop_string_(generation.show_stop_string) {}
+      show_stop_string_(generation.show_stop_string),
+      unstoppable_(generation.sampling.min_tokens) {}
 
 std::string TextPipeline::push(int32_t token) {
-  return through_stops(decoder_.push(token));
+  std::string text = decoder_.push(token);
+  if (unstoppable_ > 0) {
+    --unstoppable_;
+    return text;
+  }
+  return through_stops(text);
 }
 
 std::string TextPipeline::finish() {

@@ -26,6 +26,7 @@ class TextPipeline {
   StreamDecoder decoder_;
   StopStrings stops_;
   bool show_stop_string_;
+  int32_t unstoppable_;  // tokens whose text no stop string is searched in: min_tokens
 };
 
 }  // namespace dure
