@@ -3,6 +3,7 @@ alone and together; and the API's other endpoints as clients use them."""
 
 import concurrent.futures
 import json
+import time
 
 import openai
 import pytest
@@ -96,6 +97,123 @@ def test_a_stop_string_ends_the_answer_without_a_fragment(client):
     assert text == row["answer"][:row["answer"].index(stop)]
 
 
+def ask(client, **fields):
+    return client.chat.completions.create(
+        model="demo-moe", messages=[{"role": "user", "content": "What is a KV cache?"}],
+        **{"temperature": 0, "max_tokens": 60, **fields})
+
+
+def test_logprobs_of_a_chat(client):
+    choice = ask(client, logprobs=True, top_logprobs=3, max_tokens=8).choices[0]
+    told = choice.logprobs.content
+    assert len(told) == 8
+    for token in told:
+        assert token.top_logprobs[0].token == token.token  # greedy
+        assert 0 >= token.logprob == token.top_logprobs[0].logprob >= token.top_logprobs[2].logprob
+    assert bytes(byte for token in told for byte in token.bytes).decode() == choice.message.content
+    chunks = ask(client, logprobs=True, top_logprobs=3, max_tokens=8, stream=True)
+    streamed = [token for chunk in chunks for choice in chunk.choices if choice.logprobs
+                for token in choice.logprobs.content]
+    assert streamed == told
+
+
+def test_logprobs_and_echo_of_a_completion(client):
+    prompt = "Tensor parallel ranks"
+    choice = client.completions.create(model="demo-moe", prompt=prompt, temperature=0, max_tokens=4,
+                                       echo=True, logprobs=2).choices[0]
+    assert choice.text.startswith(prompt)
+    told = choice.logprobs
+    assert told.token_logprobs[0] is None and all(p <= 0 for p in told.token_logprobs[1:])
+    assert "".join(told.tokens).startswith(prompt)
+    assert told.text_offset[:2] == [0, len(told.tokens[0])]
+    # What the prompt's tokens had when they were asked about alone.
+    alone = client.completions.create(model="demo-moe", prompt=prompt, temperature=0, max_tokens=0,
+                                      echo=True, logprobs=2).choices[0]
+    count = len(alone.logprobs.tokens)
+    assert alone.text == prompt and alone.logprobs.token_logprobs == told.token_logprobs[:count]
+
+
+def test_several_choices_draw_differently_and_count_the_prompt_once(client):
+    one = ask(client, temperature=3.0, seed=3, max_tokens=12)
+    four = ask(client, temperature=3.0, seed=3, max_tokens=12, n=4)
+    assert [choice.index for choice in four.choices] == [0, 1, 2, 3]
+    assert four.choices[0].message.content == one.choices[0].message.content
+    assert len({choice.message.content for choice in four.choices}) > 1
+    assert four.usage.prompt_tokens == one.usage.prompt_tokens
+
+
+def test_usage_tells_of_cached_prompt_tokens(client):
+    prompt = list(range(300, 364))
+    for _ in range(2):
+        usage = client.completions.create(model="demo-moe", prompt=prompt, max_tokens=1).usage
+    assert usage.prompt_tokens == 64 and usage.prompt_tokens_details.cached_tokens == 48
+
+
+def test_an_answer_keeps_to_a_schema(client):
+    schema = {"type": "object", "properties": {"city": {"enum": ["서울", "도쿄"]},
+                                               "large": {"type": "boolean"}},
+              "required": ["city", "large"], "additionalProperties": False}
+    wanted = {"type": "json_schema", "json_schema": {"name": "city", "strict": True,
+                                                     "schema": schema}}
+    done = ask(client, response_format=wanted).choices[0]
+    answered = json.loads(done.message.content)
+    assert done.finish_reason == "stop"
+    assert answered["city"] in ("서울", "도쿄") and isinstance(answered["large"], bool)
+    text = "".join(choice.delta.content or ""
+                   for chunk in ask(client, response_format=wanted, stream=True)
+                   for choice in chunk.choices)
+    assert text == done.message.content
+
+
+@pytest.mark.parametrize("extra, allowed", [
+    ({"guided_choice": ["left", "right"]}, ("left", "right")),
+    ({"guided_regex": "(yes|no)!"}, ("yes!", "no!")),
+    ({"structured_outputs": {"grammar": 'root ::= "x" ("y" | "z")'}}, ("xy", "xz")),
+])
+def test_an_answer_keeps_to_a_choice_pattern_or_grammar(client, extra, allowed):
+    assert ask(client, extra_body=extra).choices[0].message.content in allowed
+
+
+def test_a_pattern_that_explodes_is_answered_at_once(client):
+    begin = time.monotonic()
+    text = ask(client, extra_body={"guided_regex": "[ab]*a[ab]{13}"}).choices[0].message.content
+    assert set(text) <= {"a", "b"}
+    assert time.monotonic() - begin < 30  # of a busy machine; compiling it takes milliseconds
+
+
+TOOL = {"type": "function", "function": {
+    "name": "set_light", "description": "switches a light",
+    "parameters": {"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"],
+                   "additionalProperties": False}}}
+
+
+@pytest.mark.parametrize("choice, reason", [
+    ("required", "tool_calls"),
+    ({"type": "function", "function": {"name": "set_light"}}, "stop"),
+])
+def test_a_demanded_tool_call(client, choice, reason):
+    done = ask(client, tools=[TOOL], tool_choice=choice).choices[0]
+    assert done.finish_reason == reason and done.message.content is None
+    call, = done.message.tool_calls
+    assert call.id and call.function.name == "set_light"
+    assert isinstance(json.loads(call.function.arguments)["on"], bool)
+
+    ids, names, arguments = [], [], ""
+    for chunk in ask(client, tools=[TOOL], tool_choice=choice, stream=True):
+        for delta in chunk.choices[0].delta.tool_calls or []:
+            assert delta.index == 0
+            ids += [delta.id] if delta.id else []
+            names += [delta.function.name] if delta.function.name else []
+            arguments += delta.function.arguments or ""
+    assert len(ids) == 1 and names == ["set_light"]
+    assert arguments == call.function.arguments
+
+
+def test_tools_that_are_not_called_change_nothing(client):
+    assert (ask(client, tools=[TOOL]).choices[0].message
+            == ask(client).choices[0].message)
+
+
 def test_length_is_a_finish_reason(client):
     done = client.chat.completions.create(model="demo-moe", messages=CHATS[0]["messages"],
                                           temperature=0, max_tokens=3)
@@ -132,6 +250,11 @@ def test_tokenize_and_detokenize(server):
     ({"top_p": 9.9}, "top_p"),
     ({"min_p": -1}, "min_p"),
     ({"n": 0}, "n"),
+    ({"presence_penalty": 5}, "presence_penalty"),
+    ({"logprobs": 21}, "logprobs"),
+    ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
+    ({"guided_regex": "("}, "guided_regex"),
+    ({"tool_choice": "required"}, "tool_choice"),
     ({"max_tokens": 0}, "max_tokens"),
     ({"logit_bias": {"999999": 1}}, "logit_bias"),
     ({"messages": []}, "messages"),

@@ -105,7 +105,9 @@ int run(const ServeFlags& flags) {
   });
   DrainRate drain_rate;
   Vocabulary vocabulary(setup.model.tokenizer, setup.model.vocab);
-  const ApiContext context{setup.model, engine, workers, drain_rate, vocabulary, setup.api};
+  Grammars grammars(vocabulary);
+  const ApiContext context{setup.model, engine,   workers,  drain_rate,
+                           vocabulary,  grammars, setup.api};
   live = &context;
 
   std::atomic<bool> told_to_stop{false};
@@ -183,6 +185,13 @@ RunCommand declare(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_flag("--log-requests", flags->log_requests,
                "one line of JSON on stdout for each request");
+  app.add_option("--tool-parser", flags->tool_parser,
+                 "how the model writes tool calls (hermes, llama3_json …, none); default: as its "
+                 "chat template shows");
+  app.add_option(
+      "--reasoning-parser", flags->reasoning_parser,
+      "how it marks reasoning (qwen3, deepseek_r1 …, none); default: as its chat template "
+      "shows");
   app.add_option("--api-key-file", flags->api_key_file, "one key per line; clients need one");
   app.add_option("--deadline", flags->deadline_s, "seconds of every wait between ranks")
       ->check(number_between(0.1, 86400.0))

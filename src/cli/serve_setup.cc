@@ -149,6 +149,8 @@ ServedModel served_model(const ServeFlags& flags, const ModelSpec& spec, int64_t
   model.defaults = read_sampling_defaults(folder);
   model.tokenizer = Tokenizer::load(folder);
   model.chat_template = load_template(folder);
+  model.format = served_format(model.chat_template.get(), *model.tokenizer, flags.tool_parser,
+                               flags.reasoning_parser);
   return model;
 }
 

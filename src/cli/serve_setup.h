@@ -29,6 +29,8 @@ struct ServeFlags {
   int max_requests = 1024;  // running and waiting
   double deadline_s = 30.0;
   double drain_timeout_s = 30.0;
+  std::string tool_parser;  // empty: as the chat template shows
+  std::string reasoning_parser;
   std::filesystem::path api_key_file;
   std::vector<std::string> served_names;
   int max_connections = 4096;

@@ -86,6 +86,30 @@ std::shared_ptr<const Grammar> compile_json_schema(std::string_view schema) {
   return built(builder, SchemaCompiler(builder, document).run());
 }
 
+std::shared_ptr<const Grammar> compile_framed_schemas(
+    const std::vector<FramedSchema>& alternatives) {
+  AutomatonBuilder builder("json_schema");
+  if (alternatives.empty()) throw_bad_input("json_schema: no alternatives");
+  const RuleId root = builder.add_rule("the alternatives");
+  size_t bytes = 0;
+  for (const FramedSchema& frame : alternatives) {
+    bytes += frame.prefix.size() + frame.schema.size() + frame.suffix.size();
+    if (bytes > max_schema_bytes) {
+      throw_bad_input(fmt::format("json_schema: schemas of {} bytes and more, the limit is {}",
+                                  bytes, max_schema_bytes));
+    }
+    const Json json = parse_json(frame.schema, "json_schema");
+    const SchemaDocument document(json);
+    const RuleId arguments = SchemaCompiler(builder, document).run();
+    const StateId before = builder.add_state();
+    const StateId behind = builder.add_state();
+    builder.add_text(builder.start(root), frame.prefix, before);
+    builder.add_call(before, arguments, 1, 1, behind);
+    builder.add_text(behind, frame.suffix, builder.end(root));
+  }
+  return built(builder, root);
+}
+
 std::shared_ptr<const Grammar> compile_ebnf(std::string_view grammar) {
   AutomatonBuilder builder("guided_grammar");
   return built(builder, add_ebnf(builder, grammar));

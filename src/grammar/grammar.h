@@ -39,6 +39,17 @@ std::shared_ptr<const Grammar> compile_json_object();
 // json_schema.h for what is understood. Error.field() is the path of the keyword at fault.
 std::shared_ptr<const Grammar> compile_json_schema(std::string_view schema);
 
+// A literal text around JSON of a schema.
+struct FramedSchema {
+  std::string prefix;
+  std::string schema;
+  std::string suffix;
+};
+
+// The answer is one of the alternatives, at least one.
+std::shared_ptr<const Grammar> compile_framed_schemas(
+    const std::vector<FramedSchema>& alternatives);
+
 // The answer is a sentence of the grammar, from its rule `root` or `start`; see ebnf_parser.h.
 std::shared_ptr<const Grammar> compile_ebnf(std::string_view grammar);
 

@@ -266,6 +266,23 @@ TEST(JsonSchema, CountsCharactersHoweverTheyAreWritten) {
   }
 }
 
+TEST(JsonSchema, StandsBetweenLiteralTexts) {
+  const Matcher fresh =
+      matcher_of(compile_framed_schemas(
+                     {{"<f>", R"({"type":"integer"})", "</f>"},
+                      {"<g>", R"({"properties":{"a":{"type":"null"}},"type":"object"})", ""}}),
+                 byte_tokens());
+  EXPECT_TRUE(matches(fresh, "<f>12</f>"));
+  EXPECT_TRUE(matches(fresh, "<g>{}"));
+  EXPECT_TRUE(matches(fresh, R"(<g>{"a":null})"));
+  EXPECT_FALSE(matches(fresh, "<f>12"));
+  EXPECT_FALSE(matches(fresh, "<f>{}</f>"));
+  EXPECT_FALSE(matches(fresh, "<g>12</f>"));
+  EXPECT_FALSE(matches(fresh, ""));
+  EXPECT_EQ(refusal([] { compile_framed_schemas({}); }).code(), ErrorCode::bad_input);
+  EXPECT_EQ(refusal([] { compile_framed_schemas({{"a", R"({"not":{}})", ""}}); }).field(), "/not");
+}
+
 TEST(JsonSchema, RefusesWhatItDoesNotHoldToByPath) {
   const auto error = [](const std::string& schema) {
     return refusal([&] { compile_json_schema(schema); });

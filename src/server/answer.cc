@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "server/api_errors.h"
 #include "server/logprobs_json.h"
@@ -59,7 +60,10 @@ class WholeAnswer : public std::enable_shared_from_this<WholeAnswer> {
         workers_(workers),
         choices_(plans.size()),
         open_(plans.size()) {
-    for (size_t i = 0; i < plans.size(); ++i) choices_[i].plan = std::move(plans[i]);
+    for (size_t i = 0; i < plans.size(); ++i) {
+      readings_.emplace_back(plans[i].reading);
+      choices_[i].plan = std::move(plans[i]);
+    }
   }
 
   void on_prompt(size_t index, std::span<const TokenLogprobs> tokens) {
@@ -69,12 +73,17 @@ class WholeAnswer : public std::enable_shared_from_this<WholeAnswer> {
   void on_text(size_t index, const TextPiece& piece) {
     Choice& choice = choices_[index];
     if (choice.plan.without_answer) return;
-    choice.text += piece.text;
+    for (const AnswerDelta& delta : readings_[index].push(piece.text)) add(choice, delta);
     choice.tokens.insert(choice.tokens.end(), piece.tokens.begin(), piece.tokens.end());
   }
 
   void on_end(size_t index, const GenerationEnd& end) {
-    choices_[index].end = end_of(choices_[index].plan, end);
+    Choice& choice = choices_[index];
+    choice.end = end_of(choice.plan, end);
+    if (!choice.plan.without_answer) {
+      for (const AnswerDelta& delta : readings_[index].finish(end)) add(choice, delta);
+    }
+    choice.finish_reason = readings_[index].finish_reason(choice.end);
     if (--open_ > 0 || failed_) return;
     if (!head_.texts) return reply();
     try {
@@ -90,6 +99,25 @@ class WholeAnswer : public std::enable_shared_from_this<WholeAnswer> {
   }
 
  private:
+  static void add(Choice& choice, const AnswerDelta& delta) {
+    switch (delta.kind) {
+      case AnswerDelta::Kind::reasoning:
+        choice.reasoning += delta.text;
+        break;
+      case AnswerDelta::Kind::content:
+        choice.text += delta.text;
+        break;
+      case AnswerDelta::Kind::call:
+        choice.calls.push_back({delta.id, delta.name, ""});
+        break;
+      case AnswerDelta::Kind::arguments:
+        choice.calls.back().arguments += delta.text;
+        break;
+      case AnswerDelta::Kind::call_end:
+        break;
+    }
+  }
+
   void reply() {
     HttpResponse response;
     response.body = whole_answer(head_, choices_);
@@ -100,6 +128,7 @@ class WholeAnswer : public std::enable_shared_from_this<WholeAnswer> {
   std::shared_ptr<Exchange> exchange_;
   WorkerPool& workers_;
   std::vector<Choice> choices_;
+  std::vector<AnswerReading> readings_;  // [choice]
   size_t open_;
   bool failed_ = false;
 };
@@ -119,15 +148,23 @@ class StreamedAnswer {
     begin(index);
     Streamed& choice = choices_[index];
     if (choice.plan.without_answer) return;
-    exchange_->write(event(
-        text_chunk(head_, static_cast<int>(index), piece.text, choice.logprobs(head_, piece))));
+    choice.untold.insert(choice.untold.end(), piece.tokens.begin(), piece.tokens.end());
+    tell(index, choice.reading.push(piece.text));
   }
 
   void on_end(size_t index, const GenerationEnd& end) {
     if (failed_) return;
     begin(index);
-    const ChoicePlan& plan = choices_[index].plan;
-    std::string bytes = event(end_chunk(head_, static_cast<int>(index), end_of(plan, end)));
+    Streamed& choice = choices_[index];
+    const ChoicePlan& plan = choice.plan;
+    const GenerationEnd told = end_of(plan, end);
+    if (!plan.without_answer) {
+      std::vector<AnswerDelta> rest = choice.reading.finish(end);
+      if (rest.empty() && !choice.untold.empty()) rest.emplace_back();
+      tell(index, rest);
+    }
+    std::string bytes =
+        event(end_chunk(head_, static_cast<int>(index), told, choice.reading.finish_reason(told)));
     add_usage(usage_, plan, end);
     const bool last = --open_ == 0;
     if (last && head_.include_usage) bytes += event(usage_chunk(head_, usage_));
@@ -147,23 +184,37 @@ class StreamedAnswer {
 
  private:
   struct Streamed {
-    Streamed(ChoicePlan made, const AnswerHead& head) : plan(std::move(made)) {
+    Streamed(ChoicePlan made, const AnswerHead& head)
+        : plan(std::move(made)), reading(plan.reading) {
       if (head.logprobs < 0 || head.chat) return;
       lists.emplace(head.logprobs, *head.texts);
       lists->skip(plan.echo);
     }
 
-    Json logprobs(const AnswerHead& head, const TextPiece& piece) {
+    // Of the tokens that were not told yet.
+    Json logprobs(const AnswerHead& head) {
       if (head.logprobs < 0) return nullptr;
-      if (!lists) return chat_logprobs(piece.tokens, head.logprobs, *head.texts);
-      lists->add(piece.tokens);
+      const std::vector<TokenLogprobs> tokens = std::exchange(untold, {});
+      if (!lists) return chat_logprobs(tokens, head.logprobs, *head.texts);
+      lists->add(tokens);
       return lists->take();
     }
 
     ChoicePlan plan;
+    AnswerReading reading;
     std::optional<CompletionLogprobs> lists;
+    std::vector<TokenLogprobs> untold;  // what they are part of is held back
     bool begun = false;
   };
+
+  // Log-probabilities go with the first of the chunks.
+  void tell(size_t index, const std::vector<AnswerDelta>& deltas) {
+    for (const AnswerDelta& delta : deltas) {
+      const bool first = &delta == &deltas.front();
+      exchange_->write(event(delta_chunk(head_, static_cast<int>(index), delta,
+                                         first ? choices_[index].logprobs(head_) : Json())));
+    }
+  }
 
   void begin(size_t index) {
     if (!streaming_) exchange_->start_stream();
@@ -174,7 +225,8 @@ class StreamedAnswer {
     const int number = static_cast<int>(index);
     if (head_.chat) exchange_->write(event(role_chunk(head_, number)));
     if (!choice.plan.echo.empty()) {
-      exchange_->write(event(text_chunk(head_, number, choice.plan.echo, nullptr)));
+      exchange_->write(event(delta_chunk(
+          head_, number, {AnswerDelta::Kind::content, choice.plan.echo, 0, "", ""}, nullptr)));
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "server/logprobs_json.h"
 
 namespace dure {
@@ -14,10 +15,6 @@ namespace {
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json finish_reason(const GenerationEnd& end) {
-  return end.stopped ? "stop" : "length";
 }
 
 // Which stop of the request's own ended it.
@@ -70,15 +67,52 @@ Json logprobs_of(const AnswerHead& head, const Choice& choice) {
   return lists.take();
 }
 
+// A call is named once, then its arguments come in pieces.
+Json delta_json(const AnswerDelta& delta) {
+  switch (delta.kind) {
+    case AnswerDelta::Kind::reasoning:
+      return {{"reasoning_content", delta.text}};
+    case AnswerDelta::Kind::content:
+      return {{"content", delta.text}};
+    case AnswerDelta::Kind::call:
+      return {{"tool_calls",
+               Json::array({Json{{"index", delta.index},
+                                 {"id", delta.id},
+                                 {"type", "function"},
+                                 {"function", {{"name", delta.name}, {"arguments", ""}}}}})}};
+    case AnswerDelta::Kind::arguments:
+      return {{"tool_calls", Json::array({Json{{"index", delta.index},
+                                               {"function", {{"arguments", delta.text}}}}})}};
+    case AnswerDelta::Kind::call_end:
+      return Json::object();
+  }
+  check_failed("every delta has a form", __FILE__, __LINE__);
+}
+
+Json message_of(const Choice& from) {
+  const bool only_calls = from.text.empty() && !from.calls.empty();
+  Json message = {{"role", "assistant"},
+                  {"content", only_calls ? Json(nullptr) : Json(from.text)},
+                  {"refusal", nullptr}};
+  if (!from.reasoning.empty()) message["reasoning_content"] = from.reasoning;
+  for (const ToldCall& call : from.calls) {
+    message["tool_calls"].push_back(
+        {{"id", call.id},
+         {"type", "function"},
+         {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+  }
+  return message;
+}
+
 Json whole_choice(const AnswerHead& head, size_t index, const Choice& from) {
   Json choice = {{"index", index}};
   if (head.chat) {
-    choice["message"] = {{"role", "assistant"}, {"content", from.text}, {"refusal", nullptr}};
+    choice["message"] = message_of(from);
   } else {
     choice["text"] = from.plan.echo + from.text;
   }
   choice["logprobs"] = logprobs_of(head, from);
-  choice["finish_reason"] = finish_reason(from.end);
+  choice["finish_reason"] = from.finish_reason;
   choice["stop_reason"] = stop_reason(from.end);
   return choice;
 }
@@ -125,15 +159,18 @@ std::string role_chunk(const AnswerHead& head, int index) {
       nullptr);
 }
 
-std::string text_chunk(const AnswerHead& head, int index, std::string_view text, Json logprobs) {
+std::string delta_chunk(const AnswerHead& head, int index, const AnswerDelta& delta,
+                        Json logprobs) {
+  Json told = head.chat ? delta_json(delta) : Json();
   return chunk_of(
-      head, Json::array({choice_of(head, index, {{"content", text}}, text, std::move(logprobs))}),
+      head, Json::array({choice_of(head, index, std::move(told), delta.text, std::move(logprobs))}),
       nullptr);
 }
 
-std::string end_chunk(const AnswerHead& head, int index, const GenerationEnd& end) {
+std::string end_chunk(const AnswerHead& head, int index, const GenerationEnd& end,
+                      const std::string& finish_reason) {
   Json choice = choice_of(head, index, Json::object(), "", nullptr);
-  choice["finish_reason"] = finish_reason(end);
+  choice["finish_reason"] = finish_reason;
   choice["stop_reason"] = stop_reason(end);
   return chunk_of(head, Json::array({std::move(choice)}), nullptr);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "server/answer_reading.h"
 #include "server/generation.h"
 #include "server/vocabulary.h"
 
@@ -33,15 +34,25 @@ struct Usage {
 
 // What a request decided about one choice of its answer.
 struct ChoicePlan {
-  std::string echo;             // shown in front: the prompt
-  int32_t first_token = -1;     // of the prompt, where its log-probabilities are echoed
-  bool counts_prompt = true;    // the first choice of its prompt
+  std::string echo;           // shown in front: the prompt
+  int32_t first_token = -1;   // of the prompt, where its log-probabilities are echoed
+  bool counts_prompt = true;  // the first choice of its prompt
+  ReadingPlan reading;
   bool without_answer = false;  // what the model says is dropped
+};
+
+struct ToldCall {
+  std::string id;
+  std::string name;
+  std::string arguments;
 };
 
 struct Choice {
   ChoicePlan plan;
   std::string text;
+  std::string reasoning;
+  std::vector<ToldCall> calls;
+  std::string finish_reason;
   std::vector<TokenLogprobs> prompt;  // without its first token
   std::vector<TokenLogprobs> tokens;
   GenerationEnd end;
@@ -56,8 +67,9 @@ void add_usage(Usage& usage, const ChoicePlan& plan, const GenerationEnd& end);
 
 // Chunks of a stream, without "data: ". Chats begin each choice with a chunk that names the role.
 std::string role_chunk(const AnswerHead& head, int index);
-std::string text_chunk(const AnswerHead& head, int index, std::string_view text, Json logprobs);
-std::string end_chunk(const AnswerHead& head, int index, const GenerationEnd& end);
+std::string delta_chunk(const AnswerHead& head, int index, const AnswerDelta& delta, Json logprobs);
+std::string end_chunk(const AnswerHead& head, int index, const GenerationEnd& end,
+                      const std::string& finish_reason);
 std::string usage_chunk(const AnswerHead& head, const Usage& usage);
 
 // One server-sent event.

@@ -8,6 +8,7 @@
 
 #include "server/drain_rate.h"
 #include "server/engine_loop.h"
+#include "server/grammars.h"
 #include "server/http_message.h"
 #include "server/served_model.h"
 #include "server/vocabulary.h"
@@ -26,6 +27,7 @@ struct ApiContext {
   WorkerPool& workers;
   DrainRate& drain_rate;
   Vocabulary& vocabulary;
+  Grammars& grammars;
   ApiOptions options;
 };
 

@@ -8,6 +8,7 @@
 #include "server/answer.h"
 #include "server/api_errors.h"
 #include "server/api_keys.h"
+#include "server/grammar_constraint.h"
 
 namespace dure {
 namespace {
@@ -40,6 +41,19 @@ void submit(const ApiContext& context, std::vector<Generation> generations, Exch
 }
 
 }  // namespace
+
+void hold_to(const GrammarSource& source, const std::optional<AnswerOptions>& reasoning,
+             const ApiContext& context, std::vector<Generation>& generations) {
+  const auto constraint = context.grammars.constraint(source);
+  for (Generation& generation : generations) {
+    generation.end_ids = context.model.eos_ids;
+    generation.sampling.min_tokens = 0;
+    std::optional<FreeReasoning> free;
+    if (reasoning) free = FreeReasoning{*reasoning, context.model.tokenizer};
+    generation.constraint =
+        std::make_unique<GrammarConstraint>(constraint, generation.end_ids, std::move(free));
+  }
+}
 
 void answer(const ApiContext& context, const HttpRequest& request, const GenerationFields& fields,
             PlannedAnswer planned, const std::shared_ptr<Exchange>& exchange) {

@@ -35,6 +35,9 @@ void completions(const ApiContext& context, const HttpRequest& request,
       plan.counts_prompt = false;
     }
   }
+  if (call.generation.grammar) {
+    hold_to(*call.generation.grammar, std::nullopt, context, planned.generations);
+  }
   answer(context, request, call.generation, std::move(planned), exchange);
 }
 

@@ -268,6 +268,17 @@ void Fields::require_unless(std::string_view other, std::string_view value, std:
   (*schema_)["anyOf"] = Json::array({is_value, is_there});
 }
 
+void Fields::require_if(std::string_view other, std::string_view value, std::string_view name) {
+  if (schema_ == nullptr) {
+    if (has(other) && (*object_)[std::string(other)] == value) require(name);
+    return;
+  }
+  const Json is_not_value = {{"properties", {{std::string(other), {{"not", {{"const", value}}}}}}}};
+  const Json is_there = {{"properties", {{std::string(name), {{"not", {{"type", "null"}}}}}}},
+                         {"required", {name}}};
+  (*schema_)["anyOf"] = Json::array({is_not_value, is_there});
+}
+
 Json token_ids_schema(int32_t vocab) {
   return {{"type", "array"},
           {"items", {{"type", "integer"}, {"minimum", 0}, {"maximum", vocab - 1}}}};

@@ -51,6 +51,8 @@ class Fields {
   // After the call that reads it: the field must be there.
   void require(std::string_view name);
   void require_unless(std::string_view other, std::string_view value, std::string_view name);
+  // Where `other` has that value.
+  void require_if(std::string_view other, std::string_view value, std::string_view name);
   // Known, and without effect here.
   void ignore(std::initializer_list<std::string_view> names);
   // Known and not done by this server: refused unless it asks for nothing (null, false, 0, an empty

@@ -68,7 +68,15 @@ constexpr const char* schemas = R"json({
             "type": "object", "required": ["role", "content"],
             "properties": {
               "role": {"const": "assistant"},
-              "content": {"type": ["string", "null"]}}}}}}}},
+              "content": {"type": ["string", "null"]},
+              "reasoning_content": {"type": "string"},
+              "tool_calls": {"type": "array", "minItems": 1, "items": {
+                "type": "object", "required": ["id", "type", "function"],
+                "properties": {
+                  "id": {"type": "string"},
+                  "type": {"const": "function"},
+                  "function": {"type": "object", "required": ["name", "arguments"], "properties": {
+                    "name": {"type": "string"}, "arguments": {"type": "string"}}}}}}}}}}}}},
   "ChatCompletionChunk": {
     "type": "object", "required": ["id", "object", "created", "model", "choices"],
     "properties": {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace dure {
@@ -98,18 +99,24 @@ std::string render(const Conversation& conversation, const ServedModel& model) {
   }
   ChatRequest request;
   request.messages = conversation.messages.get();
+  request.tools = conversation.tools.get();
   request.add_generation_prompt = conversation.add_generation_prompt;
   request.continue_final_message = conversation.continue_final_message;
   request.extra = conversation.template_arguments.get();
   try {
     return model.chat_template->render(request);
   } catch (const Error& error) {
-    throw Error(error.code(), error.message(), error.hint(), "messages");
+    throw Error(error.code(), error.message(), error.hint(),
+                error.field().empty() ? "messages" : error.field());
   }
 }
 
 std::vector<int32_t> encode(const Conversation& conversation, const ServedModel& model) {
-  const std::string text = render(conversation, model);
+  return encode_rendered(render(conversation, model), conversation, model);
+}
+
+std::vector<int32_t> encode_rendered(const std::string& text, const Conversation& conversation,
+                                     const ServedModel& model) {
   return model.tokenizer->encode(text, {.add_special = conversation.add_special});
 }
 
@@ -128,7 +135,10 @@ std::vector<Generation> make_generations(const GenerationFields& fields,
   sampling.bad_words = bad_word_tokens(fields.bad_words, model);
   if (sampling.min_tokens > 0) {
     sampling.stop_ids = fields.stop_ids;
-    sampling.stop_ids.insert(sampling.stop_ids.end(), fields.end_ids.begin(), fields.end_ids.end());
+    // A config may name ends that the model's vocabulary lacks.
+    std::copy_if(fields.end_ids.begin(), fields.end_ids.end(),
+                 std::back_inserter(sampling.stop_ids),
+                 [&](int32_t id) { return id >= 0 && id < model.vocab; });
   }
   std::vector<Generation> made(static_cast<size_t>(fields.choices));
   for (int32_t choice = 0; choice < fields.choices; ++choice) {

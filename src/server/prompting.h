@@ -13,6 +13,9 @@ namespace dure {
 std::string render(const Conversation& conversation, const ServedModel& model);
 
 std::vector<int32_t> encode(const Conversation& conversation, const ServedModel& model);
+// Of a conversation that was rendered already.
+std::vector<int32_t> encode_rendered(const std::string& text, const Conversation& conversation,
+                                     const ServedModel& model);
 std::vector<int32_t> encode(const Prompt& prompt, bool add_special, const ServedModel& model);
 
 // One for each choice, without sinks; those behind the first draw with other seeds, made from the

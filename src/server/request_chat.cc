@@ -57,7 +57,10 @@ std::shared_ptr<const Json> read_template_arguments(Fields& fields) {
 Conversation read_conversation(Fields& fields) {
   Conversation made;
   const Json* messages = fields.objects("messages", 1, read_message);
-  if (messages != nullptr) made.messages = std::make_shared<const Json>(*messages);
+  if (messages != nullptr) {
+    check_history(*messages);
+    made.messages = std::make_shared<const Json>(*messages);
+  }
   made.continue_final_message = fields.boolean("continue_final_message").value_or(false);
   made.add_generation_prompt =
       fields.boolean("add_generation_prompt").value_or(!made.continue_final_message);
@@ -86,15 +89,13 @@ ChatCall read_chat_call(Fields& fields, const ServedModel& model) {
   read_logprobs(fields, call.generation);
   call.conversation = read_conversation(fields);
   fields.require("messages");
+  read_tool_fields(fields, call);
   for (const char* name :
-       {"tools", "functions", "function_call", "audio", "prediction", "web_search_options",
-        "documents", "chat_template", "mm_processor_kwargs", "echo"}) {
+       {"functions", "function_call", "audio", "prediction", "web_search_options", "documents",
+        "chat_template", "mm_processor_kwargs", "echo"}) {
     fields.unsupported(name);
   }
-  fields.unsupported("include_reasoning", {true});
-  fields.unsupported("tool_choice", {"none", "auto"});
   fields.unsupported("modalities", {Json::array({"text"})});
-  fields.ignore({"parallel_tool_calls", "reasoning_effort"});
   fields.refuse_unknown();
   return call;
 }

@@ -17,6 +17,13 @@ GenerationFields read_generation(Fields& fields, const ServedModel& model, int32
 // How tokens are drawn, with a seed in any case.
 SamplingParams read_sampling(Fields& fields, const ServedModel& model);
 
+// response_format, guided_…, structured_outputs: at most one of them.
+std::optional<GrammarSource> read_grammar(Fields& fields);
+
+// tools, tool_choice, parallel_tool_calls, reasoning_effort, include_reasoning; behind
+// read_conversation, which they add to.
+void read_tool_fields(Fields& fields, ChatCall& call);
+
 // messages, add_generation_prompt, continue_final_message, chat_template_kwargs,
 // add_special_tokens.
 Conversation read_conversation(Fields& fields);

@@ -50,14 +50,12 @@ void read_prompt_logprobs(Fields& fields, GenerationFields& made) {
 void refuse_what_is_not_done(Fields& fields) {
   fields.unsupported("length_penalty", {1});
   for (const char* name :
-       {"use_beam_search", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
-        "structured_outputs", "return_token_ids", "return_tokens_as_token_ids",
+       {"use_beam_search", "return_token_ids", "return_tokens_as_token_ids",
         "truncate_prompt_tokens", "kv_transfer_params", "vllm_xargs", "logits_processors"}) {
     fields.unsupported(name);
   }
   fields.unsupported("spaces_between_special_tokens", {true});
   fields.unsupported("detokenize", {true});
-  fields.unsupported("response_format", {Json{{"type", "text"}}});
 }
 
 void read_stream(Fields& fields, GenerationFields& made) {
@@ -102,6 +100,7 @@ GenerationFields read_generation(Fields& fields, const ServedModel& model, int32
   read_bad_words(fields, made);
   read_choices(fields, made);
   read_prompt_logprobs(fields, made);
+  made.grammar = read_grammar(fields);
   made.priority =
       static_cast<int32_t>(fields.integer("priority", -most_urgent, most_urgent).value_or(0));
   made.cache_salt = fields.text("cache_salt").value_or("");

@@ -2,9 +2,8 @@
 // Every parser throws Error (bad_input, or a RequestError) naming the field.
 //
 // Fields that are known and have no effect here: metadata, store, service_tier, safety_identifier,
-// prompt_cache_key, parallel_tool_calls, request_id, reasoning_effort, verbosity. Fields of things
-// this server does not do (suffix, beam search …) are refused unless they ask for nothing. All
-// others are refused.
+// prompt_cache_key, request_id, verbosity. Fields of things this server does not do (suffix, beam
+// search …) are refused unless they ask for nothing. All others are refused.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "dialogue/tools.h"
 #include "server/generation.h"
+#include "server/grammars.h"
 #include "server/served_model.h"
 
 namespace dure {
@@ -53,7 +54,8 @@ struct GenerationFields {
   bool include_usage = false;
   bool skip_special = true;
   bool show_stop_string = false;
-  int32_t prompt_logprobs = -1;  // to be told as such; sampling has what is computed
+  int32_t prompt_logprobs = -1;          // to be told as such; sampling has what is computed
+  std::optional<GrammarSource> grammar;  // of the answer
   int32_t priority = 0;
   std::string cache_salt;
   std::string user;
@@ -62,6 +64,7 @@ struct GenerationFields {
 // A conversation in the form that templates take.
 struct Conversation {
   std::shared_ptr<const Json> messages;
+  std::shared_ptr<const Json> tools;               // that the model is told of; null if none
   std::shared_ptr<const Json> template_arguments;  // chat_template_kwargs; null if none
   bool add_generation_prompt = true;
   bool continue_final_message = false;
@@ -71,6 +74,10 @@ struct Conversation {
 struct ChatCall {
   GenerationFields generation;
   Conversation conversation;
+  std::vector<Tool> tools;
+  ToolChoice tool_choice;
+  bool parallel_tool_calls = true;
+  bool include_reasoning = true;
 };
 
 using Prompt = std::variant<std::string, std::vector<int32_t>>;

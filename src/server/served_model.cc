@@ -1,6 +1,8 @@
 // See served_model.h.
 #include "server/served_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +26,24 @@ SamplingDefaults read_sampling_defaults(const std::filesystem::path& folder) {
       std::max<int64_t>(0, fields.integer("top_k", -1, INT32_MAX).value_or(0)));
   if (fields.boolean("do_sample") == false) defaults.temperature = 0.0;
   return defaults;
+}
+
+AnswerFormat served_format(const ChatTemplate* chat_template, const Tokenizer& tokenizer,
+                           const std::string& tool_parser, const std::string& reasoning_parser) {
+  AnswerFormat format;
+  if (chat_template != nullptr) {
+    format = detect_format(chat_template->source(),
+                           [&](std::string_view token) { return tokenizer.id_of(token) >= 0; });
+  }
+  if (!tool_parser.empty()) format.calls = call_format(tool_parser);
+  if (!reasoning_parser.empty()) format.reasoning = reasoning_format(reasoning_parser);
+  // One grammar of messages holds both.
+  if ((format.calls == CallFormat::harmony) != (format.reasoning == ReasoningFormat::harmony)) {
+    throw_bad_input(fmt::format("--tool-parser {} and --reasoning-parser {} do not go together",
+                                to_string(format.calls), to_string(format.reasoning)),
+                    "openai goes with openai_gptoss only", "--tool-parser");
+  }
+  return format;
 }
 
 bool ServedModel::answers_to(const std::string& name) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dialogue/formats.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -25,6 +26,11 @@ struct SamplingDefaults {
 // Transformers. No file: the values above. Throws bad_input naming the field.
 SamplingDefaults read_sampling_defaults(const std::filesystem::path& folder);
 
+// By the names of --tool-parser and --reasoning-parser, and where these are empty as the template
+// and the special tokens show. Throws bad_input naming the flag.
+AnswerFormat served_format(const ChatTemplate* chat_template, const Tokenizer& tokenizer,
+                           const std::string& tool_parser, const std::string& reasoning_parser);
+
 struct ServedModel {
   std::vector<std::string> names;  // the first is the one in answers
   int64_t created = 0;             // Unix seconds
@@ -35,6 +41,7 @@ struct ServedModel {
   SamplingDefaults defaults;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::shared_ptr<const ChatTemplate> chat_template;  // null: the model has none
+  AnswerFormat format;                                // how it writes tool calls and reasoning
 
   bool answers_to(const std::string& name) const;
 };

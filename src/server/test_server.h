@@ -51,6 +51,7 @@ class TestServer {
     int steps_in_flight = 1;
     int dp = 1;
     ApiOptions api;
+    AnswerFormat format{};  // of the model
     std::chrono::milliseconds step_timeout{60'000};
     HttpOptions http;
     bool wait_ready = true;
@@ -58,9 +59,13 @@ class TestServer {
 
   TestServer() : TestServer(Options{}) {}
   explicit TestServer(Options options)
-      : model(demo_model()), workers(2, 1000), vocabulary(model.tokenizer, model.vocab) {
+      : model(demo_model()),
+        workers(2, 1000),
+        vocabulary(model.tokenizer, model.vocab),
+        grammars(vocabulary) {
     ranks.script = model.tokenizer->encode(options.answer);
     ranks.script.push_back(2);
+    model.format = options.format;
     ranks.ready = options.wait_ready;
     EngineOptions engine_options;
     engine_options.schedule.dp = options.dp;
@@ -75,7 +80,7 @@ class TestServer {
     engine = std::make_unique<EngineLoop>(engine_options, model.tokenizer, ranks.factory());
     if (options.wait_ready) engine->wait_ready();
     context = std::make_unique<ApiContext>(
-        ApiContext{model, *engine, workers, drain_rate, vocabulary, options.api});
+        ApiContext{model, *engine, workers, drain_rate, vocabulary, grammars, options.api});
     options.http.port = 0;
     http = std::make_unique<HttpServer>(
         options.http, [this](HttpRequest request, std::shared_ptr<Exchange> exchange) {
@@ -110,6 +115,7 @@ class TestServer {
   WorkerPool workers;
   DrainRate drain_rate;
   Vocabulary vocabulary;
+  Grammars grammars;
   std::unique_ptr<EngineLoop> engine;
   std::unique_ptr<ApiContext> context;
   std::unique_ptr<HttpServer> http;

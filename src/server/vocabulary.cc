@@ -32,4 +32,13 @@ std::shared_ptr<const TokenTexts> Vocabulary::texts() {
   return texts_;
 }
 
+std::shared_ptr<const grammar::TokenTrie> Vocabulary::trie() {
+  std::call_once(trie_made_, [this] {
+    std::vector<std::string> bytes = token_bytes(*tokenizer_);
+    bytes.resize(static_cast<size_t>(vocab_));
+    trie_ = std::make_shared<const grammar::TokenTrie>(bytes);
+  });
+  return trie_;
+}
+
 }  // namespace dure

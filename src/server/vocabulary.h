@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "grammar/token_trie.h"
 #include "text/tokenizer.h"
 
 namespace dure {
@@ -34,12 +35,16 @@ class Vocabulary {
   Vocabulary(std::shared_ptr<const Tokenizer> tokenizer, int32_t vocab);
 
   std::shared_ptr<const TokenTexts> texts();
+  // Of what tokens add to a text: special ones nothing.
+  std::shared_ptr<const grammar::TokenTrie> trie();
 
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;
   int32_t vocab_;
   std::once_flag texts_made_;
   std::shared_ptr<const TokenTexts> texts_;
+  std::once_flag trie_made_;
+  std::shared_ptr<const grammar::TokenTrie> trie_;
 };
 
 }  // namespace dure
