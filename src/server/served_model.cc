@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/file_entry.h"
 #include "base/json.h"
 #include "server/fields.h"
