@@ -271,7 +271,7 @@ TEST(JsonSchema, StandsBetweenLiteralTexts) {
       matcher_of(compile_framed_schemas(
                      {{"<f>", R"({"type":"integer"})", "</f>"},
                       {"<g>", R"({"properties":{"a":{"type":"null"}},"type":"object"})", ""}}),
-                 byte_tokens());
+                 testing::byte_tokens());
   EXPECT_TRUE(matches(fresh, "<f>12</f>"));
   EXPECT_TRUE(matches(fresh, "<g>{}"));
   EXPECT_TRUE(matches(fresh, R"(<g>{"a":null})"));
