@@ -192,14 +192,15 @@ TOOL = {"type": "function", "function": {
     ({"type": "function", "function": {"name": "set_light"}}, "stop"),
 ])
 def test_a_demanded_tool_call(client, choice, reason):
-    done = ask(client, tools=[TOOL], tool_choice=choice).choices[0]
+    demand = {"tools": [TOOL], "tool_choice": choice, "max_tokens": 300}
+    done = ask(client, **demand).choices[0]
     assert done.finish_reason == reason and done.message.content is None
     call, = done.message.tool_calls
     assert call.id and call.function.name == "set_light"
     assert isinstance(json.loads(call.function.arguments)["on"], bool)
 
     ids, names, arguments = [], [], ""
-    for chunk in ask(client, tools=[TOOL], tool_choice=choice, stream=True):
+    for chunk in ask(client, **demand, stream=True):
         for delta in chunk.choices[0].delta.tool_calls or []:
             assert delta.index == 0
             ids += [delta.id] if delta.id else []
