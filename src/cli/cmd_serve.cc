@@ -100,6 +100,8 @@ int run(const ServeFlags& flags) {
   HttpServer http(setup.http, handler_of(live));
   WorkerPool workers(worker_threads(), static_cast<size_t>(flags.max_requests));
   say(stdout, planned_report(setup));
+  setup.group.keeper =
+      std::make_shared<WeightKeeper>(setup.group.rank_program, setup.group.hosts_file);
   EngineLoop engine(setup.engine, setup.model.tokenizer, [&](Group::Events events) {
     return Group::launch(setup.group, std::move(events));
   });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "engine/read_slice.h"
@@ -21,11 +22,11 @@ float load_as_float(const std::byte* source, int64_t index, DType type) {
 
 // Row `row` of `inputs` elements, as it is or, turned, as column `row` of `outputs`.
 void store_row(const std::byte* source, int64_t inputs, const Weight& weight, Form form,
-               int64_t outputs, int64_t row, Vector* to) {
+               int64_t outputs, int64_t row, float* to) {
   const float more = weight.plus_one ? 1.0f : 0.0f;
   for (int64_t i = 0; i < inputs; ++i) {
     const int64_t at = form == Form::turned ? i * outputs + row : row * inputs + i;
-    (*to)[static_cast<size_t>(at)] = load_as_float(source, i, weight.dtype) + more;
+    to[at] = load_as_float(source, i, weight.dtype) + more;
   }
 }
 
@@ -35,33 +36,27 @@ int64_t outputs_of(const Resident& resident) {
   return sum;
 }
 
-void load_one(const CheckpointReader& checkpoint, const Resident& resident,
-              const WeightTarget& target, ReadBuffers& buffers, std::atomic<int64_t>* bytes_read) {
-  if (target.matrix != nullptr) *target.matrix = PackedMatrix(resident.shape);
-  if (target.table != nullptr) {
-    target.table->dtype = resident.dtype;
-    target.table->rows = AlignedBuffer(resident.bytes());
-  }
-  if (target.vector != nullptr) target.vector->resize(static_cast<size_t>(resident.elements()));
+void load_one(const CheckpointReader& checkpoint, const Resident& resident, std::byte* memory,
+              ReadBuffers& buffers, std::atomic<int64_t>* bytes_read) {
+  std::optional<PackedMatrix> matrix;
+  if (resident.form == Form::packed) matrix.emplace(resident.shape, memory);
   const int64_t outputs = outputs_of(resident);
   int64_t done = 0;  // outputs of the pieces before
   for (const ResidentPiece& piece : resident.pieces) {
     const DType type = piece.weight->dtype;
-    const int64_t inputs = piece.slice.inputs.size();
+    const int64_t row_bytes = piece.slice.inputs.size() * bytes_of(type);
     read_slice(
         checkpoint, piece, buffers,
         [&](int64_t first, int64_t rows, const std::byte* data) {
-          if (target.matrix != nullptr) {
-            target.matrix->pack_rows(done + first, rows, data, inputs * bytes_of(type), type);
-          } else if (target.vector != nullptr) {
-            for (int64_t i = 0; i < rows; ++i) {
-              store_row(data + i * inputs * bytes_of(type), inputs, *piece.weight, resident.form,
-                        outputs, done + first + i, target.vector);
-            }
+          if (matrix) {
+            matrix->pack_rows(done + first, rows, data, row_bytes, type);
+          } else if (resident.form == Form::table) {
+            std::copy_n(data, rows * row_bytes, memory + (done + first) * row_bytes);
           } else {
-            const int64_t row_bytes = inputs * bytes_of(type);
-            std::copy_n(data, rows * row_bytes,
-                        target.table->rows.data() + (done + first) * row_bytes);
+            for (int64_t i = 0; i < rows; ++i) {
+              store_row(data + i * row_bytes, piece.slice.inputs.size(), *piece.weight,
+                        resident.form, outputs, done + first + i, reinterpret_cast<float*>(memory));
+            }
           }
         },
         bytes_read);
@@ -81,20 +76,28 @@ int64_t bytes_to_read(const std::vector<Resident>& residents) {
   return sum;
 }
 
-RankWeights load_weights(const CheckpointReader& checkpoint, const std::vector<Resident>& residents,
-                         const ModelSpec& spec, const Layout& layout, const RankShare& share,
-                         int threads, std::atomic<int64_t>* bytes_read) {
+RankWeights weights_in(std::byte* memory, const WeightPlan& plan,
+                       const std::vector<Resident>& residents, const ModelSpec& spec,
+                       const Layout& layout, const RankShare& share) {
   RankWeights weights;
   weights.layers.resize(static_cast<size_t>(share.layers.size()));
-  std::vector<WeightTarget> targets;  // before the threads start: target_of grows vectors
-  targets.reserve(residents.size());
-  for (const Resident& resident : residents) {
-    target_of(weights, resident, spec, layout, share);
+  for (size_t i = 0; i < residents.size(); ++i) {
+    const Resident& resident = residents[i];
+    std::byte* const at = memory + plan.offsets[i];
+    const WeightTarget target = target_of(weights, resident, spec, layout, share);
+    if (target.matrix != nullptr) *target.matrix = PackedMatrix(resident.shape, at);
+    if (target.table != nullptr) *target.table = {at, resident.dtype};
+    if (target.vector != nullptr) {
+      *target.vector = {reinterpret_cast<const float*>(at),
+                        static_cast<size_t>(resident.elements())};
+    }
   }
-  for (const Resident& resident : residents) {
-    targets.push_back(target_of(weights, resident, spec, layout, share));
-  }
+  return weights;
+}
 
+void load_weights(const CheckpointReader& checkpoint, const std::vector<Resident>& residents,
+                  const WeightPlan& plan, int threads, Segment& segment,
+                  std::atomic<int64_t>* bytes_read) {
   std::atomic<size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
@@ -102,7 +105,8 @@ RankWeights load_weights(const CheckpointReader& checkpoint, const std::vector<R
     ReadBuffers buffers;
     try {
       for (size_t i = next++; i < residents.size(); i = next++) {
-        load_one(checkpoint, residents[i], targets[i], buffers, bytes_read);
+        segment.back(plan.offsets[i], residents[i].bytes());
+        load_one(checkpoint, residents[i], segment.data() + plan.offsets[i], buffers, bytes_read);
       }
     } catch (...) {
       const std::scoped_lock lock(mutex);
@@ -115,7 +119,6 @@ RankWeights load_weights(const CheckpointReader& checkpoint, const std::vector<R
   work();
   for (std::thread& helper : helpers) helper.join();
   if (failure) std::rethrow_exception(failure);
-  return weights;
 }
 
 }  // namespace dure

@@ -43,7 +43,8 @@ void add_to(std::vector<T>& sum, const std::vector<T>& more) {
 
 class RankLoop {
  public:
-  RankLoop(World& world, const std::filesystem::path& front) : world_(world) {
+  RankLoop(World& world, const std::filesystem::path& front, std::string keeper)
+      : world_(world), keeper_(std::move(keeper)) {
     if (is_first()) {
       front_ = connect_to(front);
       watch_.emplace(front_.get());
@@ -199,7 +200,7 @@ class RankLoop {
                                                  world_.size(), start.layout.world()));
     }
     world_.set_layout(start.layout, duration<double>(start.deadline_s));
-    model_ = std::make_unique<RankModel>(start, world_);
+    model_ = std::make_unique<RankModel>(start, world_, keeper_);
     progress_.resize(static_cast<size_t>(world_.size()));
     collector_.emplace(start.layout);
     std::future<void> loading = std::async(std::launch::async, [this] { model_->load(); });
@@ -247,6 +248,7 @@ class RankLoop {
   }
 
   World& world_;
+  std::string keeper_;
   Descriptor front_;  // rank 0 only
   std::optional<FrontWatch> watch_;
   FrameReader reader_;
@@ -265,10 +267,10 @@ class RankLoop {
 
 }  // namespace
 
-int run_rank(World& world, const std::filesystem::path& front) {
+int run_rank(World& world, const std::filesystem::path& front, const std::string& keeper) {
   std::unique_ptr<RankLoop> loop;
   try {
-    loop = std::make_unique<RankLoop>(world, front);
+    loop = std::make_unique<RankLoop>(world, front, keeper);
     loop->run();
     return 0;
   } catch (const Error& error) {

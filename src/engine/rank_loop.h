@@ -4,12 +4,14 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "comm/communicator.h"
 
 namespace dure {
 
-// Returns the process's exit status. `front` is the socket that rank 0 connects to.
-int run_rank(World& world, const std::filesystem::path& front);
+// Returns the process's exit status. `front` is the socket that rank 0 connects to, `keeper` the
+// name of this host's keeper of weights, empty where there is none.
+int run_rank(World& world, const std::filesystem::path& front, const std::string& keeper);
 
 }  // namespace dure

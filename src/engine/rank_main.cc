@@ -9,6 +9,7 @@
 #include "comm/communicator.h"
 #include "comm/rank_guard.h"
 #include "engine/rank_loop.h"
+#include "keeper/keeper.h"
 #include "kernels/machine_limits.h"
 
 namespace {
@@ -23,6 +24,16 @@ int print_limits(int threads, std::string_view compute) {
   return 0;
 }
 
+// Holds the weights of this host's ranks while they are dead.
+int keep(const char* name) {
+  try {
+    return dure::run_keeper(name);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 3;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -31,13 +42,15 @@ int main(int argc, char** argv) {
   if (argc == 4 && std::string_view(argv[1]) == "--limits") {
     return print_limits(std::atoi(argv[2]), argv[3]);
   }
-  if (argc != 3 || std::string_view(argv[1]) != "--front") {
+  if (argc == 3 && std::string_view(argv[1]) == "--keep") return keep(argv[2]);
+  const bool has_keeper = argc == 5 && std::string_view(argv[3]) == "--keeper";
+  if ((argc != 3 && !has_keeper) || std::string_view(argv[1]) != "--front") {
     std::fprintf(stderr, "error: dure-rank is started by dure\nhint: run `dure serve --help`\n");
     return 2;
   }
   try {
     const std::unique_ptr<dure::World> world = dure::World::start();
-    return dure::run_rank(*world, argv[2]);
+    return dure::run_rank(*world, argv[2], has_keeper ? argv[4] : "");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 3;

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <limits>
+#include <utility>
 
 #include "cost/step_buffers.h"
-#include "engine/load_weights.h"
 #include "model/load_spec.h"
 
 namespace dure {
@@ -29,12 +30,13 @@ TokenLogprobs logprobs_of(const SampledRow& row) {
 
 }  // namespace
 
-RankModel::RankModel(const StartGroup& start, World& world)
+RankModel::RankModel(const StartGroup& start, World& world, std::string keeper)
     : start_(start),
       world_(world),
       spec_(load_spec(start.model)),
       layout_(start.layout),
-      share_(share_of(spec_, start.layout, world.rank())) {
+      share_(share_of(spec_, start.layout, world.rank())),
+      keeper_(std::move(keeper)) {
   check_layout_for(spec_, layout_);
   checkpoint_ = CheckpointReader::open(start.model);
   inventory_ = bind_inventory(spec_, *checkpoint_);
@@ -52,8 +54,16 @@ RankModel::RankModel(const StartGroup& start, World& world)
 void RankModel::load() {
   const auto begin = std::chrono::steady_clock::now();
   backend_ = make_cpu_backend(start_.threads);
-  weights_ = load_weights(*checkpoint_, residents_, spec_, layout_, share_, start_.threads,
-                          &bytes_loaded_);
+  const int rank = share_.place.rank;
+  WeightRequest request{*checkpoint_, residents_, {}, keeper_, start_.threads, {}};
+  request.origin = {start_.model, checkpoint_->files(), layout_,
+                    rank,         start_.compute,       backend_->isa()};
+  request.say = [rank](const std::string& line) {
+    std::fprintf(stderr, "rank %d: %s\n", rank, line.c_str());
+  };
+  obtained_ = obtain_weights(request, &bytes_loaded_);
+  weights_ =
+      weights_in(obtained_.memory->data(), obtained_.plan, residents_, spec_, layout_, share_);
   workspace_ = std::make_unique<Workspace>(
       step_buffers(spec_, layout_, share_, start_.max_batch_tokens, start_.context));
   runtime_.reset(new Runtime{spec_, layout_, share_, *backend_, world_, *workspace_, start_.compute,

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "cost/resident.h"
 #include "engine/kv_cache.h"
+#include "engine/obtain_weights.h"
 #include "engine/slot_sampler.h"
 #include "engine/stage.h"
 #include "engine/step_batch.h"
@@ -20,9 +22,9 @@ namespace dure {
 
 class RankModel {
  public:
-  // Reads headers and computes what to load; allocates nothing large. Throws what the checkpoint
-  // does.
-  RankModel(const StartGroup& start, World& world);
+  // Reads headers and computes what to load; allocates nothing large. `keeper` names the keeper of
+  // this host; empty: there is none. Throws what the checkpoint does.
+  RankModel(const StartGroup& start, World& world, std::string keeper);
 
   int64_t bytes_to_load() const { return bytes_to_load_; }
   int64_t bytes_loaded() const { return bytes_loaded_; }
@@ -63,6 +65,7 @@ class RankModel {
   std::unique_ptr<CheckpointReader> checkpoint_;
   std::vector<Weight> inventory_;
   std::vector<Resident> residents_;
+  std::string keeper_;
   int64_t bytes_to_load_ = 0;
   std::atomic<int64_t> bytes_loaded_{0};
   int64_t peak_rss_bytes_ = 0;
@@ -71,7 +74,8 @@ class RankModel {
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<Runtime> runtime_;
-  RankWeights weights_;
+  ObtainedWeights obtained_;
+  RankWeights weights_;  // in its memory
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Stage> stage_;
 };

@@ -42,7 +42,7 @@ Stage::Stage(const Runtime& runtime, const RankWeights& weights, const KvCache& 
 void Stage::embed(const Batch& batch) {
   float* hidden = runtime_.workspace.floats(StepBuffer::hidden);
   const Range vocab = runtime_.share.vocab;
-  runtime_.backend.embed(weights_.embedding.rows.data(), weights_.embedding.dtype, vocab.begin,
+  runtime_.backend.embed(weights_.embedding.rows, weights_.embedding.dtype, vocab.begin,
                          vocab.size(), runtime_.spec.hidden, batch.tokens, hidden);
   const int64_t count = batch.rows() * runtime_.spec.hidden;
   runtime_.reduce_partial(hidden, count, "embedding");

@@ -14,8 +14,8 @@ struct WeightTarget {
   EmbeddingTable* table = nullptr;
 };
 
-// Grows the lists of experts and heads in `weights` to what the rank holds; pointers stay valid
-// once every resident of the layer was asked for.
+// Grows the lists of experts and heads in `weights` to what the rank holds, all of a layer at its
+// first expert or head; pointers stay valid until then.
 WeightTarget target_of(RankWeights& weights, const Resident& resident, const ModelSpec& spec,
                        const Layout& layout, const RankShare& share);
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -191,6 +192,12 @@ bool kill_session(pid_t leader) {
     for (const pid_t pid : living) kill(pid, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+}
+
+bool end_within(pid_t child, std::chrono::milliseconds limit) {
+  const Descriptor ended = watch_child(child);
+  pollfd watched = {ended.get(), POLLIN, 0};
+  return poll(&watched, 1, static_cast<int>(limit.count())) > 0;
 }
 
 int reap(pid_t child) {

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ std::vector<ChildState> children_of(pid_t parent);
 // Kills all of a session and returns when none is left, or false after five seconds (a process can
 // hang in the kernel).
 bool kill_session(pid_t leader);
+
+// Waits until the child has ended, so long at most, and leaves it to be waited for; whether it has.
+bool end_within(pid_t child, std::chrono::milliseconds limit);
 
 // Waits for the ended child; its wait status.
 int reap(pid_t child);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
+#include <cstdio>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -29,10 +30,23 @@ constexpr std::chrono::seconds connect_limit{120};  // many hosts, reached by ss
 constexpr std::chrono::seconds end_limit{3};        // from the ranks' last word to their end
 constexpr std::chrono::seconds stop_limit{5};       // between words of ranks asked to stop
 
+// Ranks can do without one.
+std::string keeper_of(const GroupOptions& options) {
+  if (!options.keeper) return "";
+  try {
+    return options.keeper->running();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "warning: the ranks' weights will not outlive them: %s\n",
+                 error.message().c_str());
+    return "";
+  }
+}
+
 class RunningGroup final : public Group {
  public:
   RunningGroup(const GroupOptions& options, Events events)
       : options_(options),
+        keeper_(keeper_of(options)),
         events_(std::move(events)),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!wake_) throw Error(ErrorCode::failed, "no file descriptors left to start a group");
@@ -84,7 +98,7 @@ class RunningGroup final : public Group {
   void run(std::promise<void> started) {
     std::optional<RankProcesses> processes;
     try {
-      processes.emplace(options_);
+      processes.emplace(options_, keeper_);
     } catch (...) {
       started.set_exception(std::current_exception());
       return;
@@ -244,6 +258,7 @@ class RunningGroup final : public Group {
   }
 
   const GroupOptions options_;
+  const std::string keeper_;
   const Events events_;
   const Descriptor wake_;
   std::thread thread_;

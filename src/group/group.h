@@ -9,14 +9,16 @@
 #include <optional>
 #include <string>
 
+#include "group/weight_keeper.h"
 #include "protocol/messages.h"
 
 namespace dure {
 
 struct GroupOptions {
   StartGroup start;
-  std::filesystem::path rank_program;  // dure-rank; empty: beside this executable
-  std::string hosts_file;              // mpirun's --hostfile; empty: all on this machine
+  std::filesystem::path rank_program;    // dure-rank; empty: beside this executable
+  std::string hosts_file;                // mpirun's --hostfile; empty: all on this machine
+  std::shared_ptr<WeightKeeper> keeper;  // null: weights end with the ranks
 };
 
 // Runs ranks until stopped or destroyed; destruction ends them at once and leaves no process,

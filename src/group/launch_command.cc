@@ -25,8 +25,8 @@ std::filesystem::path mpirun_on_path() {
               "apt install openmpi-bin");
 }
 
-std::filesystem::path rank_program_of(const GroupOptions& options) {
-  std::filesystem::path program = options.rank_program;
+// `program`, or dure-rank beside this executable.
+std::filesystem::path found_rank_program(std::filesystem::path program) {
   if (program.empty()) {
     std::error_code ignored;
     program =
@@ -43,7 +43,8 @@ std::filesystem::path rank_program_of(const GroupOptions& options) {
 
 std::vector<std::string> launch_command(const GroupOptions& options,
                                         const std::filesystem::path& folder,
-                                        const std::filesystem::path& socket) {
+                                        const std::filesystem::path& socket,
+                                        const std::string& keeper) {
   std::vector<std::string> command = {mpirun_on_path()};
   const auto add = [&](std::initializer_list<std::string> words) {
     command.insert(command.end(), words);
@@ -55,6 +56,8 @@ std::vector<std::string> launch_command(const GroupOptions& options,
   add({"--mca", "opal_signal", ""});
   // Threads of mpirun that end would take the ranks they started with them (rank_guard.h).
   add({"--mca", "odls_base_num_threads", "0"});
+  // When one rank is gone, the others have nothing to tidy up: no second for them after SIGTERM.
+  add({"--mca", "odls_base_sigkill_timeout", "0"});
   if (options.hosts_file.empty()) {
     add({"--mca", "btl_vader_backing_directory", folder.string()});
   } else {
@@ -65,7 +68,21 @@ std::vector<std::string> launch_command(const GroupOptions& options,
     add({"--hostfile", options.hosts_file});
   }
   add({"-n", fmt::format("{}", options.start.layout.world())});
-  add({rank_program_of(options).string(), "--front", socket.string()});
+  add({found_rank_program(options.rank_program).string(), "--front", socket.string()});
+  if (!keeper.empty()) add({"--keeper", keeper});
+  return command;
+}
+
+std::vector<std::string> keeper_command(const std::filesystem::path& rank_program,
+                                        const std::string& hosts_file, const std::string& name) {
+  std::vector<std::string> command;
+  if (!hosts_file.empty()) {
+    command = {mpirun_on_path()};
+    if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
+    command.insert(command.end(), {"--bind-to", "none", "--mca", "odls_base_num_threads", "0",
+                                   "--hostfile", hosts_file, "--npernode", "1"});
+  }
+  command.insert(command.end(), {found_rank_program(rank_program).string(), "--keep", name});
   return command;
 }
 

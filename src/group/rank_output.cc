@@ -81,7 +81,8 @@ void RankOutput::take_rank_line(int rank, std::string_view text) {
   const std::string line = name + std::string(text);
   // A rank's error reaches the owner as a message, or else in the last words.
   if (!text.starts_with("error: ")) forward_(line + "\n");
-  keep(rank_lines_, line);
+  // Notes and warnings are of what went on all the same.
+  if (!text.starts_with("note: ") && !text.starts_with("warning: ")) keep(rank_lines_, line);
 }
 
 void RankOutput::take_banner_line(std::string_view line) {

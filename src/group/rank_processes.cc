@@ -66,13 +66,13 @@ std::string by_signal(int signal) {
 
 }  // namespace
 
-RankProcesses::RankProcesses(const GroupOptions& options)
+RankProcesses::RankProcesses(const GroupOptions& options, const std::string& keeper)
     : all_here_(options.hosts_file.empty()),
       folder_(base_folder(options)),
       lines_(write_to_stderr) {
   const std::filesystem::path socket = folder_.path() / "front";
   SpawnOptions spawning;
-  spawning.command = launch_command(options, folder_.path(), socket);
+  spawning.command = launch_command(options, folder_.path(), socket, keeper);
   spawning.environment = {"TMPDIR=" + folder_.path().string()};
   spawning.dies_with_caller = true;
   listening_ = listen_at(socket);

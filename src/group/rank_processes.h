@@ -16,7 +16,8 @@ namespace dure {
 class RankProcesses {
  public:
   // The calling thread must live as long as the ranks: the kernel ends them with it.
-  explicit RankProcesses(const GroupOptions& options);
+  // `keeper` names that of their weights; empty: none.
+  RankProcesses(const GroupOptions& options, const std::string& keeper);
   ~RankProcesses();  // kills what is left
 
   int listening_socket() const { return listening_.get(); }  // rank 0 connects here

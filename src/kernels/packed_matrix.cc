@@ -55,7 +55,13 @@ void pack_run(const std::byte* source, DType source_type, int64_t count, std::by
 
 }  // namespace
 
-PackedMatrix::PackedMatrix(PackedShape shape) : shape_(std::move(shape)), buffer_(shape_.bytes()) {}
+PackedMatrix::PackedMatrix(PackedShape shape)
+    : shape_(std::move(shape)), buffer_(shape_.bytes()), data_(buffer_.data()) {}
+
+PackedMatrix::PackedMatrix(PackedShape shape, std::byte* memory)
+    : shape_(std::move(shape)), data_(memory) {
+  DURE_CHECK(reinterpret_cast<uintptr_t>(memory) % 64 == 0);
+}
 
 void PackedMatrix::pack_rows(int64_t first, int64_t rows, const void* source, int64_t stride,
                              DType source_type) {
@@ -73,7 +79,7 @@ void PackedMatrix::pack_rows(int64_t first, int64_t rows, const void* source, in
       column = output % panel_width;
     }
     const std::byte* in = static_cast<const std::byte*>(source) + (row - first) * stride;
-    std::byte* out = buffer_.data() + panel * panel_bytes + column * shape_.unit() * to;
+    std::byte* out = data_ + panel * panel_bytes + column * shape_.unit() * to;
     for (int64_t length : shape_.segments) {
       pack_run(in, source_type, length, out, shape_.dtype);
       in += length * bytes_of(source_type);

@@ -12,11 +12,14 @@ namespace dure {
 class PackedMatrix {
  public:
   PackedMatrix() = default;
-  explicit PackedMatrix(PackedShape shape);
+  explicit PackedMatrix(PackedShape shape);  // in memory of its own
+  // In memory of others, which outlives it: shape.bytes() bytes, aligned to 64, that hold zeros or
+  // a matrix packed before.
+  PackedMatrix(PackedShape shape, std::byte* memory);
 
   const PackedShape& shape() const { return shape_; }
-  const std::byte* data() const { return buffer_.data(); }
-  int64_t bytes() const { return buffer_.size(); }
+  const std::byte* data() const { return data_; }
+  int64_t bytes() const { return shape_.bytes(); }
 
   // Fills outputs [first, first + rows) from row-major source rows of k elements each, `stride`
   // bytes apart, converting type (round to nearest even). For gate_up, outputs count gate first,
@@ -27,7 +30,8 @@ class PackedMatrix {
 
  private:
   PackedShape shape_;
-  AlignedBuffer buffer_;
+  AlignedBuffer buffer_;  // empty: the memory is others'
+  std::byte* data_ = nullptr;
 };
 
 }  // namespace dure

@@ -52,6 +52,6 @@ struct RouteTrace {
   std::vector<float> weights;
 };
 
-void add_bias(const Runtime& runtime, float* x, int64_t rows, const std::vector<float>& bias);
+void add_bias(const Runtime& runtime, float* x, int64_t rows, std::span<const float> bias);
 
 }  // namespace dure

@@ -1,17 +1,18 @@
-// A rank's weights as the layers use them. Filled by the engine's loader; a matrix or vector that
-// the model or the rank does not have is empty.
+// A rank's weights as the layers use them: views of memory that the engine's loader fills. A matrix
+// or vector that the model or the rank does not have is empty.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "kernels/packed_matrix.h"
 
 namespace dure {
 
-using Vector = std::vector<float>;
+using Vector = std::span<const float>;
 
-inline const float* data_or_null(const Vector& vector) {
+inline const float* data_or_null(Vector vector) {
   return vector.empty() ? nullptr : vector.data();
 }
 
@@ -100,7 +101,7 @@ struct LayerWeights {
 };
 
 struct EmbeddingTable {
-  AlignedBuffer rows;  // [vocabulary of the rank, hidden]
+  const std::byte* rows = nullptr;  // [vocabulary of the rank, hidden]
   DType dtype = DType::bf16;
 };
 

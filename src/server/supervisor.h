@@ -32,9 +32,9 @@ struct GroupEvent {
 };
 
 struct RestartPolicy {
-  std::chrono::milliseconds first_wait{500};
+  std::chrono::milliseconds first_wait{50};
   std::chrono::milliseconds longest_wait{30'000};
-  std::chrono::milliseconds forgive_after{60'000};  // of service: the next wait is the first again
+  std::chrono::milliseconds forgive_after{5'000};  // of service: the next wait is the first again
 };
 
 class Supervisor {

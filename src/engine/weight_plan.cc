@@ -1,0 +1,17 @@
+// See weight_plan.h.
+#include "engine/weight_plan.h"
+
+namespace dure {
+
+WeightPlan plan_of(const std::vector<Resident>& residents) {
+  constexpr int64_t line = 64;
+  WeightPlan plan;
+  plan.offsets.reserve(residents.size());
+  for (const Resident& resident : residents) {
+    plan.offsets.push_back(plan.bytes);
+    plan.bytes += (resident.bytes() + line - 1) / line * line;
+  }
+  return plan;
+}
+
+}  // namespace dure
