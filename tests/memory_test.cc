@@ -35,8 +35,10 @@ class Memory : public testing::Test {
     return compute == Compute::fp32 ? DType::f32 : DType::bf16;
   }
 
-  static GroupReady start(const Layout& layout, Compute compute, DType kv) {
+  static GroupReady start(const Layout& layout, Compute compute, DType kv,
+                          std::shared_ptr<WeightKeeper> keeper = nullptr) {
     GroupOptions options;
+    options.keeper = std::move(keeper);
     options.start.model = folder_.string();
     options.start.layout = layout;
     options.start.compute = compute;
@@ -94,6 +96,24 @@ TEST_F(Memory, OfACacheInFp8IsHalfOfOneInBf16AndWhatThePlannerSays) {
     EXPECT_EQ(half.ranks[i].kv_bytes, planned.kv);
     EXPECT_EQ(half.ranks[i].kv_bytes * 2, whole.ranks[i].kv_bytes);
     EXPECT_EQ(half.ranks[i].activation_bytes, planned.activation);
+  }
+}
+
+// Shared with the keeper, there is still one copy of the weights, when they are loaded and when a
+// second group takes them over.
+TEST_F(Memory, OfRanksWhoseWeightsAreKeptIsTheSame) {
+  const ModelSpec spec = load_spec(folder_);
+  const std::vector<Weight> weights = bind_inventory(spec, *CheckpointReader::open(folder_));
+  const auto keeper = std::make_shared<WeightKeeper>("", "");
+  const Layout layout = {.tp = 2, .ep = 2};
+  for (int life = 0; life < 2; ++life) {
+    for (const RankReport& rank : start(layout, Compute::bf16, DType::bf16, keeper).ranks) {
+      const RankMemory planned =
+          rank_memory(weights, spec, layout, rank.rank, shape_of(Compute::bf16, DType::bf16));
+      EXPECT_EQ(rank.weight_bytes, planned.weights + planned.padding);
+      EXPECT_LE(rank.peak_rss_bytes,
+                planned.total() - planned.overhead + planned.total() / 10 + (int64_t{64} << 20));
+    }
   }
 }
 
