@@ -111,6 +111,7 @@ TEST_F(Memory, OfRanksWhoseWeightsAreKeptIsTheSame) {
       const RankMemory planned =
           rank_memory(weights, spec, layout, rank.rank, shape_of(Compute::bf16, DType::bf16));
       EXPECT_EQ(rank.weight_bytes, planned.weights + planned.padding);
+      EXPECT_EQ(rank.kept_bytes, life == 0 ? 0 : rank.weight_bytes);
       EXPECT_LE(rank.peak_rss_bytes,
                 planned.total() - planned.overhead + planned.total() / 10 + (int64_t{64} << 20));
     }

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <memory>
@@ -103,6 +104,13 @@ int run(const ServeFlags& flags) {
   setup.group.keeper =
       std::make_shared<WeightKeeper>(setup.group.rank_program, setup.group.hosts_file);
   EngineLoop engine(setup.engine, setup.model.tokenizer, [&](Group::Events events) {
+    // How long a restart took, and where the weights came from.
+    events.on_ready = [&serving, pass_on = std::move(events.on_ready),
+                       begin = std::chrono::steady_clock::now()](const GroupReady& ready) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+      if (serving) say(stderr, restarted_report(ready, spent.count()));
+      pass_on(ready);
+    };
     return Group::launch(setup.group, std::move(events));
   });
   DrainRate drain_rate;

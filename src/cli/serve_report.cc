@@ -113,4 +113,19 @@ std::string running_report(const GroupReady& ready) {
   return table.text();
 }
 
+std::string restarted_report(const GroupReady& ready, double seconds) {
+  int64_t weights = 0;
+  int64_t kept = 0;
+  for (const RankReport& rank : ready.ranks) {
+    weights += rank.weight_bytes;
+    kept += rank.kept_bytes;
+  }
+  const std::string from =
+      kept == weights ? fmt::format("all {} of weights were kept in memory", format_bytes(weights))
+      : kept == 0     ? fmt::format("{} of weights were read again", format_bytes(weights))
+                      : fmt::format("{} of {} of weights were kept in memory, the rest read again",
+                                    format_bytes(kept), format_bytes(weights));
+  return fmt::format("ready again: the ranks started in {}; {}\n", format_seconds(seconds), from);
+}
+
 }  // namespace dure

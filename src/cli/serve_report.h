@@ -11,5 +11,7 @@ namespace dure {
 std::string planned_report(const ServeSetup& setup);
 // One line per rank: host, process, instruction set, bytes resident.
 std::string running_report(const GroupReady& ready);
+// One line about a group that took the place of a dead one, ready `seconds` after its start.
+std::string restarted_report(const GroupReady& ready, double seconds);
 
 }  // namespace dure

@@ -89,6 +89,8 @@ RankReport RankModel::report() const {
   report.communication_bytes = workspace_->communication_bytes();
   report.peak_rss_bytes = peak_rss_bytes_;
   report.load_s = load_s_;
+  report.kept_bytes = obtained_.kept ? report.weight_bytes : 0;
+  report.weights_checksum = obtained_.checksum;
   return report;
 }
 

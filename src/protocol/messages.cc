@@ -110,6 +110,8 @@ static void visit_fields(auto& wire, Is<RankReport> auto& m) {
   wire("communication_bytes", m.communication_bytes);
   wire("peak_rss_bytes", m.peak_rss_bytes);
   wire("load_s", m.load_s);
+  wire("kept_bytes", m.kept_bytes);
+  wire("weights_checksum", m.weights_checksum);
 }
 
 static void visit_fields(auto& wire, Is<GroupReady> auto& m) {

@@ -21,7 +21,7 @@ namespace dure {
 inline constexpr uint32_t max_frame_bytes = 1u << 30;  // kind and payload
 // Travels in StartGroup: a front and ranks of different builds refuse each other at once. Count up
 // whenever the fields of a message change.
-inline constexpr uint32_t protocol_version = 4;
+inline constexpr uint32_t protocol_version = 5;
 
 // Front -> ranks: what to load and how. First message on the socket.
 struct StartGroup {
@@ -102,6 +102,8 @@ struct RankReport {
   int64_t communication_bytes = 0;
   int64_t peak_rss_bytes = 0;  // while loading
   double load_s = 0.0;
+  int64_t kept_bytes = 0;  // of the weights: taken over from the rank's life before, not read
+  uint64_t weights_checksum = 0;  // xxh3 (keeper/checksum.h); 0: not asked for
 };
 
 struct GroupReady {

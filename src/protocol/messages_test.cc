@@ -139,7 +139,7 @@ FromRanks random_from_ranks(Dice& dice) {
       for (RankReport& r : m.ranks) {
         r = {dice.any<int32_t>(), dice.any<int32_t>(), dice.text(),         dice.text(),
              dice.any<int64_t>(), dice.any<int64_t>(), dice.any<int64_t>(), dice.any<int64_t>(),
-             dice.any<int64_t>(), dice.any<double>()};
+             dice.any<int64_t>(), dice.any<double>(),  dice.any<int64_t>(), dice.any<uint64_t>()};
       }
       return m;
     }
@@ -351,7 +351,7 @@ TEST(Messages, ResultsKeepEveryField) {
   EXPECT_EQ(g.dropped_slots, 8);
   EXPECT_EQ(g.moved_slots, 9);
 
-  const GroupReady ready{{{1, 2, "host", "isa", 3, 4, 5, 6, 7, 8.5}}};
+  const GroupReady ready{{{1, 2, "host", "isa", 3, 4, 5, 6, 7, 8.5, 9, 10}}};
   const auto r = std::get<GroupReady>(decode_from_ranks(body_of(encode(FromRanks(ready)))));
   ASSERT_EQ(r.ranks.size(), 1u);
   EXPECT_EQ(r.ranks[0].rank, 1);
@@ -364,6 +364,8 @@ TEST(Messages, ResultsKeepEveryField) {
   EXPECT_EQ(r.ranks[0].communication_bytes, 6);
   EXPECT_EQ(r.ranks[0].peak_rss_bytes, 7);
   EXPECT_EQ(r.ranks[0].load_s, 8.5);
+  EXPECT_EQ(r.ranks[0].kept_bytes, 9);
+  EXPECT_EQ(r.ranks[0].weights_checksum, 10u);
 }
 
 template <typename Decode>
