@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import socket
+import threading
 import uuid
 
 import pytest
@@ -145,3 +146,32 @@ def test_front_and_keeper_killed_together_leave_nothing():
         os.kill(server.process.pid, signal.SIGKILL)
         check_nothing_is_left(server, find)
     assert not alive(keeper)
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_stopped_rank_is_found_within_seconds_and_replaced(victim, busy):
+    with serving("--tp", "2", "--ep", "2") as server:
+        ranks = server.ranks()
+        os.kill(ranks[victim], signal.SIGSTOP)
+        if busy:
+            asking = threading.Thread(
+                target=lambda: server.post("/v1/chat/completions", BODY, timeout=60))
+            asking.start()
+        wait_for(lambda: not any(alive(rank) for rank in ranks), 10, "the stopped group has left")
+        wait_for(lambda: len(server.ranks()) == 2, 60, "new ranks start")
+        wait_for(server.healthy, 60, "the group is back")
+        if busy:
+            asking.join(timeout=60)
+        assert answers_as_recorded(server)
+    assert f"rank {victim} (pid {ranks[victim]} on " in server.output
+    assert "has been stopped" in server.output
+    assert "of weights were kept in memory" in server.output
+
+
+def test_the_death_of_a_rank_is_told_with_its_host_and_place():
+    with serving("--tp", "2", "--ep", "2") as server:
+        victim = server.ranks()[1]
+        kill_and_await(server, victim)
+    assert f"rank 1 (pid {victim} on {socket.gethostname()}) was killed by signal 9" in server.output
+    assert "between steps" in server.output

@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "protocol": ["base", "tensor", "cluster"],
     "keeper": ["base"],
     "kernels": ["base", "tensor"],
-    "comm": ["base", "cluster", "tensor"],
+    "comm": ["base", "cluster", "tensor", "protocol"],
     "layers": ["base", "tensor", "kernels", "comm", "model", "cluster", "cost"],
     "engine": ["base", "tensor", "kernels", "comm", "model", "cluster", "cost", "layers", "protocol",
                "keeper"],
@@ -35,7 +35,7 @@ MAY_INCLUDE = {
 }
 # Programs and tests that prove ranks need MPI's side beside the front's; those of masks, vocabularies.
 EXTRA = {
-    re.compile(r"src/group/.*(_test|_main)\.cc"): ["comm"],
+    re.compile(r"src/group/.*(_test|_main)\.cc"): ["comm", "keeper"],
     re.compile(r"src/grammar/.*(_test|_main)\.cc"): ["text"],
 }
 # Heavy headers stay out of headers: every file that includes ours would pay for them.

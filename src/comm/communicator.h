@@ -66,8 +66,17 @@ class World {
   virtual Communicator& tp() = 0;     // same stage and dp
   virtual Communicator& stage() = 0;  // same stage: all tp * dp ranks, in (dp, tp) order
 
-  // Collectives and stage transfers after this belong to step `id`.
+  // Collectives and stage transfers after this belong to step `id`, and to no layer yet.
   virtual void begin_step(uint64_t id) = 0;
+  // To this layer of the model; -1: before or behind them.
+  virtual void begin_layer(int layer) = 0;
+  // This rank rests until the next step. (For show_place_in alone.)
+  virtual void end_step() = 0;
+
+  // From now on the page in `folder`, the group's own, tells where this rank is
+  // (protocol/rank_places.h), should it die or be stopped; nothing where the folder is on another
+  // host.
+  virtual void show_place_in(const std::filesystem::path& folder) = 0;
 
   // Point to point between pipeline stages; send returns at once (the data is copied), receive
   // waits for exactly data.size() bytes.
@@ -94,6 +103,9 @@ class World {
   // doorbells it soon sleeps until woken; without, or while messages are under way, it naps, at
   // last for 4 ms at a time: give it seconds, for each call starts with short naps.
   virtual std::optional<Mail> wait_mail(int descriptor, std::chrono::duration<double> timeout) = 0;
+
+  // Where this rank is, as the page of show_place_in has it: " at step 7, …"; or empty.
+  virtual std::string place() const = 0;
 
   virtual CommCounters counters() const = 0;
 

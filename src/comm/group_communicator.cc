@@ -28,8 +28,8 @@ std::span<const std::byte> bytes_of(std::span<const float> data) {
 }  // namespace
 
 GroupCommunicator::GroupCommunicator(Transport& transport, int channel, std::vector<int> ranks,
-                                     int world_rank, const uint64_t& step)
-    : transport_(transport), channel_(channel), ranks_(std::move(ranks)), step_(step) {
+                                     int world_rank, const StepPlace& place)
+    : transport_(transport), channel_(channel), ranks_(std::move(ranks)), place_(place) {
   const auto at = std::find(ranks_.begin(), ranks_.end(), world_rank);
   DURE_CHECK(at != ranks_.end());
   rank_ = static_cast<int>(at - ranks_.begin());
@@ -38,7 +38,8 @@ GroupCommunicator::GroupCommunicator(Transport& transport, int channel, std::vec
 OpHeader GroupCommunicator::next_operation(OpKind kind, std::string_view what) {
   OpHeader header;
   header.kind = kind;
-  header.step = step_;
+  header.step = place_.step;
+  header.layer = static_cast<int16_t>(place_.layer);
   header.number = number_++;
   header.name(what);
   return header;

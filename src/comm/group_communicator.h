@@ -10,12 +10,17 @@
 
 namespace dure {
 
+struct StepPlace {
+  uint64_t step = 0;
+  int layer = -1;  // of the model; -1: before or behind them
+};
+
 class GroupCommunicator final : public Communicator {
  public:
-  // `ranks` are the members' world ranks, ascending, the same on every member. `step` is the
-  // world's current step. The transport and the step outlive this.
+  // `ranks` are the members' world ranks, ascending, the same on every member. `place` is where
+  // the world is. The transport and the place outlive this.
   GroupCommunicator(Transport& transport, int channel, std::vector<int> ranks, int world_rank,
-                    const uint64_t& step);
+                    const StepPlace& place);
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(ranks_.size()); }
@@ -38,7 +43,7 @@ class GroupCommunicator final : public Communicator {
   int channel_;
   std::vector<int> ranks_;
   int rank_ = 0;
-  const uint64_t& step_;
+  const StepPlace& place_;
   uint64_t number_ = 0;
   // Kept between operations to keep their memory.
   std::vector<Transport::Send> sends_;

@@ -9,8 +9,6 @@
 #include "base/error.h"
 
 namespace dure {
-namespace {
-
 std::string_view to_string(OpKind kind) {
   switch (kind) {
     case OpKind::all_reduce:
@@ -25,8 +23,6 @@ std::string_view to_string(OpKind kind) {
   return "unknown operation";
 }
 
-}  // namespace
-
 void OpHeader::name(std::string_view text) {
   std::memset(what, 0, sizeof what);
   std::memcpy(what, text.data(), std::min(text.size(), sizeof what));
@@ -35,8 +31,9 @@ void OpHeader::name(std::string_view text) {
 std::string describe(const OpHeader& header) {
   if (header.magic != OpHeader::right_magic) return "no place that its message tells";
   const std::string_view what(header.what, strnlen(header.what, sizeof header.what));
-  return fmt::format("step {}, operation {} ({}{}{}, {} bytes)", header.step, header.number,
-                     to_string(header.kind), what.empty() ? "" : " of ", what, header.bytes);
+  const std::string layer = header.layer < 0 ? "" : fmt::format(", layer {}", header.layer);
+  return fmt::format("step {}, operation {} ({}{}{}{}, {} bytes)", header.step, header.number,
+                     to_string(header.kind), what.empty() ? "" : " of ", what, layer, header.bytes);
 }
 
 void check_same_operation(int rank, const OpHeader& mine, int peer, const OpHeader& theirs) {

@@ -8,7 +8,7 @@
 
 namespace dure {
 
-enum class OpKind : uint16_t { all_reduce = 1, all_gather = 2, all_to_all = 3, stage_transfer = 4 };
+enum class OpKind : uint8_t { all_reduce = 1, all_gather = 2, all_to_all = 3, stage_transfer = 4 };
 
 // 64 bytes in front of every message's data.
 struct OpHeader {
@@ -16,7 +16,8 @@ struct OpHeader {
 
   uint32_t magic = right_magic;
   OpKind kind = OpKind::all_reduce;
-  uint16_t round = 0;  // within the operation
+  uint8_t round = 0;   // within the operation
+  int16_t layer = -1;  // of the model; -1: before or behind them
   uint64_t step = 0;
   uint64_t number = 0;  // of the operation within the step, per communicator or pair of ranks
   int64_t bytes = 0;    // of data
@@ -27,7 +28,9 @@ struct OpHeader {
 };
 static_assert(sizeof(OpHeader) == 64);
 
-// "step 7, operation 12 (all-reduce of attention output, 4096 bytes)"
+std::string_view to_string(OpKind kind);  // "all-reduce"
+
+// "step 7, operation 12 (all-reduce of attention output, layer 3, 4096 bytes)"
 std::string describe(const OpHeader& header);
 
 // Throws failed naming both ranks and where each of them is, unless the headers are the same in all

@@ -48,6 +48,7 @@ struct Transport::Impl {
   std::chrono::duration<double> deadline{30.0};
   WaitPolicy policy;
   std::function<void()> after_look = [] {};
+  std::function<void(const OpHeader&, bool)> around_wait = [](const OpHeader&, bool) {};
   CommCounters counters;
   std::deque<Outgoing> outbox;
   std::vector<Packed> spare;
@@ -218,6 +219,10 @@ void Transport::after_each_look(std::function<void()> call) {
   impl_->after_look = std::move(call);
 }
 
+void Transport::around_each_wait(std::function<void(const OpHeader&, bool)> call) {
+  impl_->around_wait = std::move(call);
+}
+
 void Transport::set_deadline(std::chrono::duration<double> deadline) {
   impl_->deadline = deadline;
 }
@@ -246,7 +251,9 @@ void Transport::exchange(int channel, OpHeader header, std::span<const Send> sen
       impl.request_peer.push_back(send.to);
     });
   }
+  impl.around_wait(header, true);
   impl.wait_all(channel, header);
+  impl.around_wait(header, false);
   impl.broken = false;
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
 
 #include "base/error.h"
 #include "comm/backoff.h"
@@ -13,6 +15,7 @@
 #include "comm/group_communicator.h"
 #include "comm/mailbox.h"
 #include "comm/mpi_call.h"
+#include "protocol/rank_places.h"
 
 namespace dure {
 namespace {
@@ -52,6 +55,7 @@ class MpiWorld final : public World {
     }
     DURE_CHECK(!tp_);
     transport_.set_deadline(deadline);
+    show(RankDoes::loads);
     const RankPlace place = place_of(layout, rank_);
     std::vector<int> tp_ranks;
     std::vector<int> stage_ranks;
@@ -63,9 +67,9 @@ class MpiWorld final : public World {
       }
     }
     tp_ = std::make_unique<GroupCommunicator>(transport_, tp_channel, std::move(tp_ranks), rank_,
-                                              step_);
+                                              place_);
     stage_ = std::make_unique<GroupCommunicator>(transport_, stage_channel, std::move(stage_ranks),
-                                                 rank_, step_);
+                                                 rank_, place_);
   }
 
   Communicator& tp() override {
@@ -78,11 +82,33 @@ class MpiWorld final : public World {
   }
 
   void begin_step(uint64_t id) override {
-    step_ = id;
+    place_ = {id, -1};
+    if (spot_ != nullptr) {
+      spot_->step = id;
+      spot_->layer = -1;
+      spot_->kind[0] = '\0';
+      show(RankDoes::computes);
+    }
     std::fill(sent_to_.begin(), sent_to_.end(), 0);
     std::fill(received_from_.begin(), received_from_.end(), 0);
     if (tp_) tp_->begin_step();
     if (stage_) stage_->begin_step();
+  }
+
+  void begin_layer(int layer) override {
+    place_.layer = layer;
+    if (spot_ != nullptr) spot_->layer = layer;
+  }
+
+  void end_step() override { show(RankDoes::rests); }
+
+  void show_place_in(const std::filesystem::path& folder) override {
+    places_ = RankPlaces::find(folder, size_);
+    if (!places_) return;
+    spot_ = &places_->spot(rank_);
+    spot_->pid = getpid();
+    transport_.around_each_wait(
+        [this](const OpHeader& header, bool begins) { show_wait(header, begins); });
   }
 
   void send(int to, std::span<const std::byte> data, std::string_view what) override {
@@ -143,6 +169,8 @@ class MpiWorld final : public World {
     }
   }
 
+  std::string place() const override { return places_ ? places_->describe(rank_) : ""; }
+
   CommCounters counters() const override { return transport_.counters(); }
 
   [[noreturn]] void abort(int exit_code) override {
@@ -170,12 +198,28 @@ class MpiWorld final : public World {
   // While messages are under way, other ranks may need this one to look after them.
   bool may_sleep() { return bell_ && mailbox_.quiet() && transport_.sent(); }
 
+  void show(RankDoes does) {
+    if (spot_ != nullptr) spot_->does = does;
+  }
+
+  void show_wait(const OpHeader& header, bool begins) {
+    if (!begins) return show(RankDoes::computes);
+    spot_->operation = header.number;
+    const std::string_view kind = to_string(header.kind);
+    std::memset(spot_->kind, 0, sizeof spot_->kind);
+    std::memcpy(spot_->kind, kind.data(), std::min(kind.size(), sizeof spot_->kind));
+    static_assert(sizeof spot_->what >= sizeof header.what);
+    std::memcpy(spot_->what, header.what, sizeof header.what);
+    show(RankDoes::waits);
+  }
+
   void check_peer(int peer) const { DURE_CHECK(peer >= 0 && peer < size_ && peer != rank_); }
 
   OpHeader transfer(std::vector<uint64_t>& numbers, int peer, std::string_view what) {
     OpHeader header;
     header.kind = OpKind::stage_transfer;
-    header.step = step_;
+    header.step = place_.step;
+    header.layer = static_cast<int16_t>(place_.layer);
     header.number = numbers[static_cast<size_t>(peer)]++;
     header.name(what);
     return header;
@@ -183,7 +227,9 @@ class MpiWorld final : public World {
 
   int rank_ = 0;
   int size_ = 1;
-  uint64_t step_ = 0;
+  StepPlace place_;
+  std::optional<RankPlaces> places_;
+  RankSpot* spot_ = nullptr;        // this rank's; null: nobody reads it
   std::unique_ptr<Doorbell> bell_;  // null: not all ranks have one
   std::chrono::duration<double> longest_sleep_{0};
   Transport transport_;

@@ -3,6 +3,7 @@
 #include "engine/rank_loop.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <deque>
 #include <future>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "base/error.h"
@@ -49,6 +51,7 @@ class RankLoop {
       front_ = connect_to(front);
       watch_.emplace(front_.get());
     }
+    world_.show_place_in(front.parent_path());
     world_.use_doorbells(front.parent_path());
   }
 
@@ -63,6 +66,7 @@ class RankLoop {
       const Step step = std::move(steps_.front());
       steps_.pop_front();
       if (std::optional<StepDone> part = model_->run(step)) answer(std::move(*part));
+      world_.end_step();
     }
     watch_.reset();
     world_.finish();
@@ -81,7 +85,7 @@ class RankLoop {
       } else {
         tell_first(failed);
         // Rank 0 ends us; if it is stuck itself, its own error says so and we end alone.
-        world_.wait_mail(-1, duration<double>(3.0));
+        world_.wait_mail(-1, duration<double>(1.0));
       }
     } catch (const Error&) {
       // The front or rank 0 is gone: nobody is left to tell.
@@ -212,6 +216,7 @@ class RankLoop {
     loading.get();
     report_progress();
     await_all_ready();
+    world_.end_step();
   }
 
   void report_progress() {
@@ -265,6 +270,17 @@ class RankLoop {
   int stats_parts_ = 0;
 };
 
+// Names the rank, its host and process, and where it was.
+Error out_of_memory(const World& world) {
+  char host[256] = {};
+  gethostname(host, sizeof(host) - 1);
+  return Error(ErrorCode::failed,
+               fmt::format("rank {} (pid {} on {}) was refused memory{}", world.rank(), getpid(),
+                           host, world.place()),
+               "free memory on that machine, lower --kv-memory, or spread the model over more "
+               "ranks");
+}
+
 }  // namespace
 
 int run_rank(World& world, const std::filesystem::path& front, const std::string& keeper) {
@@ -276,6 +292,10 @@ int run_rank(World& world, const std::filesystem::path& front, const std::string
   } catch (const Error& error) {
     if (loop) loop->fail(error);
     std::fprintf(stderr, "rank %d: error: %s\n", world.rank(), error.what());
+  } catch (const std::bad_alloc&) {
+    const Error wrapped = out_of_memory(world);
+    if (loop) loop->fail(wrapped);
+    std::fprintf(stderr, "rank %d: error: %s\n", world.rank(), wrapped.what());
   } catch (const std::exception& error) {
     const Error wrapped(ErrorCode::failed, error.what());
     if (loop) loop->fail(wrapped);

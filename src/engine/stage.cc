@@ -95,6 +95,7 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
   for (size_t i = 0; i < layers_.size(); ++i) {
     const LayerWeights& weights = weights_.layers[i];
     const Layer& layer = layers_[i];
+    runtime_.world.begin_layer(static_cast<int>(runtime_.share.layers.begin) + static_cast<int>(i));
     if (layer.attention) {
       norm(weights.attention_norm);
       layer.attention->forward(runtime_, batch, ropes, cache_.layer(static_cast<int64_t>(i)),
@@ -120,6 +121,7 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
       runtime_.backend.scale(hidden, count, weights.output_scale[0]);
     }
   }
+  runtime_.world.begin_layer(-1);
   if (!runtime_.share.last_stage) {
     const int next = rank_of(runtime_.layout, place.stage + 1, place.dp, place.tp);
     runtime_.world.send(next, std::as_bytes(stream), "hidden states");

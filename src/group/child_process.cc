@@ -183,6 +183,11 @@ std::vector<ChildState> children_of(pid_t parent) {
   return result;
 }
 
+bool is_stopped(pid_t pid) {
+  const std::optional<ProcessStat> stat = read_stat(fmt::format("/proc/{}", pid));
+  return stat && stat->state == 'T';
+}
+
 bool kill_session(pid_t leader) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   for (;;) {

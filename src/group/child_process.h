@@ -42,6 +42,9 @@ struct ChildState {
 // it has waited for are not among them.
 std::vector<ChildState> children_of(pid_t parent);
 
+// Whether it was stopped by a signal, and not continued since. (Under a debugger it is not.)
+bool is_stopped(pid_t pid);
+
 // Kills all of a session and returns when none is left, or false after five seconds (a process can
 // hang in the kernel).
 bool kill_session(pid_t leader);

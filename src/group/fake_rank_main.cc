@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <numeric>
 #include <string>
 
@@ -19,6 +20,7 @@ namespace {
 class FakeRank {
  public:
   FakeRank(World& world, const char* front_path) : world_(world) {
+    world_.show_place_in(std::filesystem::path(front_path).parent_path());
     if (world_.rank() != 0) return;
     front_ = connect_to(front_path);
     watch_.emplace(front_.get());
@@ -114,6 +116,7 @@ class FakeRank {
       const int sum = std::accumulate(slice.tokens.begin(), slice.tokens.end(), 0);
       done.slices.push_back({slice.sequence, sum, std::nullopt});
     }
+    world_.end_step();
     tell(done);
   }
 

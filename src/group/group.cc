@@ -155,11 +155,12 @@ class RunningGroup final : public Group {
     if (watched[1].revents != 0) processes_->read_output();
     if (watched[3].revents != 0) talk();
     if (watched[2].revents != 0) return false;
-    return take_notes() && in_time() && !lost_while_starting();
+    return take_notes() && in_time() && !lost_while_starting() && !finds_a_stopped_one();
   }
 
   int wait_ms() const {
-    const Clock::time_point next = ready_ ? next_limit() : std::min(next_limit(), next_look_);
+    Clock::time_point next = std::min(next_limit(), next_stop_look_);
+    if (!ready_) next = std::min(next, next_look_);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
     return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
   }
@@ -169,6 +170,13 @@ class RunningGroup final : public Group {
     if (ready_ || Clock::now() < next_look_) return false;
     next_look_ = Clock::now() + StartWatch::interval;
     return processes_->has_lost_a_rank();
+  }
+
+  // A rank, or mpirun, that was stopped, whatever the group is doing.
+  bool finds_a_stopped_one() {
+    if (Clock::now() < next_stop_look_) return false;
+    next_stop_look_ = Clock::now() + StopWatch::interval;
+    return processes_->has_a_stopped_one();
   }
 
   Clock::time_point next_limit() const {
@@ -283,6 +291,7 @@ class RunningGroup final : public Group {
   bool said_goodbye_ = false;   // rank 0 closed the socket between messages
   const Clock::time_point started_ = Clock::now();
   Clock::time_point next_look_ = started_ + StartWatch::interval;
+  Clock::time_point next_stop_look_ = started_ + StopWatch::interval;
   Clock::time_point last_word_ = started_;
   std::optional<Clock::time_point> end_by_;
 };

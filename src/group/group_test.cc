@@ -19,6 +19,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "keeper/keeper_client.h"
 
 namespace dure {
 namespace {
@@ -77,6 +78,16 @@ GroupOptions options_for(const std::string& model, int ranks = 3) {
   options.start.layout.tp = ranks;
   options.rank_program = FAKE_RANK;
   return options;
+}
+
+// Whether a keeper listens under this name.
+bool answers(const std::string& name) {
+  try {
+    (void)KeeperClient(name, 0).take();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 Step step_of(uint64_t id, std::vector<int32_t> tokens) {
@@ -198,6 +209,87 @@ TEST_F(GroupTest, AStoppedRankIsEndedWithTheOthers) {
   kill(watched.pid_of(2), SIGKILL);
   ASSERT_TRUE(watched.wait_failed());
   EXPECT_FALSE(watched.left_at_failure);
+}
+
+constexpr std::chrono::seconds promised_of_stopped{10};
+
+TEST_F(GroupTest, AStoppedRankIsFoundWhileThereIsNothingToDo) {
+  Watched watched(options_for("ok"));
+  ASSERT_TRUE(watched.wait_ready());
+  watched.group->send(step_of(1, {1}));
+  ASSERT_TRUE(watched.wait([&] { return watched.steps.size() == 1; }, promised));
+  const pid_t pid = watched.pid_of(2);
+  kill(pid, SIGSTOP);
+  ASSERT_TRUE(watched.wait_failed(promised_of_stopped));
+  EXPECT_EQ(watched.failed->rank, 2);
+  EXPECT_THAT(watched.failed->message,
+              HasSubstr(fmt::format("rank 2 (pid {}) has been stopped", pid)));
+  EXPECT_THAT(watched.failed->message, HasSubstr("between steps"));
+  EXPECT_FALSE(watched.left_at_failure);
+}
+
+TEST_F(GroupTest, AStoppedRankIsFoundWhileOthersWaitForItAndTheyAreNamed) {
+  Watched watched(options_for("ok"));
+  ASSERT_TRUE(watched.wait_ready());
+  kill(watched.pid_of(1), SIGSTOP);
+  watched.group->send(step_of(7, {1}));
+  ASSERT_TRUE(watched.wait_failed(promised_of_stopped));
+  EXPECT_EQ(watched.failed->rank, 1);
+  EXPECT_THAT(
+      watched.failed->message,
+      HasSubstr("; rank 0 was at step 7, waiting in operation 0 (all-reduce of fake step)"));
+  EXPECT_FALSE(watched.left_at_failure);
+}
+
+TEST_F(GroupTest, AStoppedMpirunIsFound) {
+  Watched watched(options_for("ok"));
+  ASSERT_TRUE(watched.wait_ready());
+  kill(processes_of(getpid(), "/mpirun").at(0), SIGSTOP);
+  ASSERT_TRUE(watched.wait_failed(promised_of_stopped));
+  EXPECT_THAT(watched.failed->message, HasSubstr("of the group has been stopped"));
+  EXPECT_FALSE(watched.left_at_failure);
+}
+
+TEST_F(GroupTest, ARankStoppedWhileItLoadsIsFound) {
+  Watched watched(options_for("loads-for-ever"));
+  ASSERT_TRUE(watched.wait([&] { return watched.progress > 0; }, std::chrono::seconds(60)));
+  std::vector<pid_t> ranks;
+  ASSERT_TRUE(comes_true([&] {
+    ranks = processes_of(getpid(), "fake_rank");
+    return ranks.size() == 3;
+  }));
+  kill(ranks[1], SIGSTOP);
+  ASSERT_TRUE(watched.wait_failed(promised_of_stopped));
+  EXPECT_THAT(watched.failed->message, HasSubstr("has been stopped"));
+  EXPECT_THAT(watched.failed->message, HasSubstr("while it loaded"));
+}
+
+TEST_F(GroupTest, ARankThatIsContinuedInTimeIsLeftAlone) {
+  Watched watched(options_for("ok"));
+  ASSERT_TRUE(watched.wait_ready());
+  kill(watched.pid_of(1), SIGSTOP);
+  watched.group->send(step_of(1, {1}));
+  kill(watched.pid_of(1), SIGCONT);
+  ASSERT_TRUE(watched.wait([&] { return watched.steps.size() == 1 || watched.failed; }, promised));
+  EXPECT_FALSE(watched.failed);
+}
+
+// Of a group's owner, and of its hosts file.
+TEST_F(GroupTest, AKeeperIsStartedOnceAndAgainWhenItIsDead) {
+  const std::string here = "localhost slots=8\n";
+  const fs::path hosts = fs::temp_directory_path() / fmt::format("hosts-of-{}", getpid());
+  std::ofstream(hosts) << here;
+  for (const std::string& file : {std::string(), hosts.string()}) {
+    WeightKeeper keeper(DURE_RANK, file);
+    const std::string name = keeper.running();
+    EXPECT_EQ(keeper.running(), name);
+    ASSERT_TRUE(comes_true([&] { return answers(name); }));
+    kill(keeper.pid(), SIGKILL);
+    ASSERT_TRUE(comes_true([&] { return !answers(name); }));
+    ASSERT_TRUE(comes_true([&] { return keeper.running() != name; }));
+    ASSERT_TRUE(comes_true([&] { return answers(keeper.running()); }));
+  }
+  fs::remove(hosts);
 }
 
 TEST_F(GroupTest, AKilledMpirunEndsTheGroup) {

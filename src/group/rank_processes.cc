@@ -36,15 +36,6 @@ void write_to_stderr(std::string_view line) {
   }
 }
 
-std::string rank_name(int rank, const std::optional<GroupReady>& ready) {
-  if (ready) {
-    for (const RankReport& report : ready->ranks) {
-      if (report.rank == rank) return fmt::format("rank {} (pid {})", rank, report.pid);
-    }
-  }
-  return fmt::format("rank {}", rank);
-}
-
 std::string hint_of(int signal) {
   switch (signal) {
     case SIGKILL:
@@ -69,6 +60,7 @@ std::string by_signal(int signal) {
 RankProcesses::RankProcesses(const GroupOptions& options, const std::string& keeper)
     : all_here_(options.hosts_file.empty()),
       folder_(base_folder(options)),
+      places_(RankPlaces::make(folder_.path(), options.start.layout.world())),
       lines_(write_to_stderr) {
   const std::filesystem::path socket = folder_.path() / "front";
   SpawnOptions spawning;
@@ -86,6 +78,7 @@ RankProcesses::RankProcesses(const GroupOptions& options, const std::string& kee
   fcntl(output_read_.get(), F_SETFL, O_NONBLOCK);
   spawning.output = output_write.get();
   mpirun_ = spawn(spawning);
+  stop_watch_.emplace(mpirun_);
   if (all_here_) start_watch_.emplace(mpirun_, options.start.layout.world());
   try {
     ended_ = watch_child(mpirun_);
@@ -120,6 +113,11 @@ bool RankProcesses::has_lost_a_rank() {
   return lost_.has_value();
 }
 
+bool RankProcesses::has_a_stopped_one() {
+  if (!stopped_ && mpirun_ >= 0) stopped_ = stop_watch_->look();
+  return stopped_.has_value();
+}
+
 void RankProcesses::end() {
   if (mpirun_ < 0) return;
   if (!all_here_) {
@@ -135,26 +133,48 @@ void RankProcesses::end() {
   lines_.end();
 }
 
+std::string RankProcesses::name_of(int rank, const std::optional<GroupReady>& ready) const {
+  if (ready) {
+    for (const RankReport& report : ready->ranks) {
+      if (report.rank != rank) continue;
+      const std::string host = report.host.empty() ? "" : " on " + report.host;
+      return fmt::format("rank {} (pid {}{})", rank, report.pid, host);
+    }
+  }
+  return fmt::format("rank {}", rank);
+}
+
 GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) const {
   GroupFailed failed;
   failed.code = static_cast<uint8_t>(ErrorCode::failed);
   const std::string words = lines_.last_words();
   const std::string said = words.empty() ? "" : ", having said: " + words;
+  if (stopped_) {
+    failed.rank = places_.rank_of(*stopped_);
+    const std::string name = failed.rank < 0 ? fmt::format("process {} of the group", *stopped_)
+                                             : name_of(failed.rank, ready);
+    failed.message =
+        fmt::format("{} has been stopped for {} s (SIGSTOP){}{}", name, StopWatch::patience,
+                    places_.describe(failed.rank), places_.describe_waiting());
+    failed.hint = "somebody or something stopped it: a debugger, a job manager";
+    return failed;
+  }
   if (const auto& death = lines_.death()) {
     failed.rank = death->rank;
-    const std::string name = rank_name(death->rank, ready);
+    const std::string name = name_of(death->rank, ready);
+    const std::string where = places_.describe(death->rank);
     if (death->signal != 0) {
-      failed.message = fmt::format("{} {}{}", name, by_signal(death->signal), said);
+      failed.message = fmt::format("{} {}{}{}", name, by_signal(death->signal), where, said);
       failed.hint = hint_of(death->signal);
     } else {
       failed.message =
-          fmt::format("{} ended with status {}{}", name, death->status.value_or(0), said);
+          fmt::format("{} ended with status {}{}{}", name, death->status.value_or(0), where, said);
     }
     return failed;
   }
   if (lost_) {
     failed.rank = lost_->rank;
-    const std::string name = lost_->rank < 0 ? "a rank" : rank_name(lost_->rank, std::nullopt);
+    const std::string name = lost_->rank < 0 ? "a rank" : name_of(lost_->rank, std::nullopt);
     const bool killed = WIFSIGNALED(lost_->status);
     failed.message = fmt::format(
         "{} (pid {}) {} while the ranks started, which mpirun did not notice{}", name, lost_->pid,

@@ -10,6 +10,8 @@
 #include "group/private_folder.h"
 #include "group/rank_output.h"
 #include "group/start_watch.h"
+#include "group/stop_watch.h"
+#include "protocol/rank_places.h"
 
 namespace dure {
 
@@ -28,6 +30,9 @@ class RankProcesses {
   // While the ranks start, every StartWatch::interval: whether mpirun has missed the end of one,
   // which how_it_ended then tells.
   bool has_lost_a_rank();
+  // Every StopWatch::interval: whether one of the processes here has been stopped for too long,
+  // which how_it_ended then tells.
+  bool has_a_stopped_one();
   std::string last_words() const { return lines_.last_words(); }
   // Ends all of them, now. After it, how_it_ended tells.
   void end();
@@ -37,8 +42,12 @@ class RankProcesses {
   GroupFailed how_it_ended(const std::optional<GroupReady>& ready) const;
 
  private:
+  // "rank 2 (pid 123 on node1)", and where it was, as far as that is known.
+  std::string name_of(int rank, const std::optional<GroupReady>& ready) const;
+
   bool all_here_;
   PrivateFolder folder_;
+  RankPlaces places_;
   Descriptor listening_;
   Descriptor output_read_;
   RankOutput lines_;
@@ -46,6 +55,8 @@ class RankProcesses {
   Descriptor ended_;
   std::optional<StartWatch> start_watch_;  // where all ranks are children of this mpirun
   std::optional<LostRank> lost_;
+  std::optional<StopWatch> stop_watch_;
+  std::optional<pid_t> stopped_;
   std::optional<int> status_;  // wait status of mpirun
 };
 

@@ -113,4 +113,13 @@ std::string RankPlaces::describe(int rank) const {
   return "";
 }
 
+std::string RankPlaces::describe_waiting() const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (spots_[rank].does == RankDoes::waits) {
+      return fmt::format("; rank {} was{}", rank, describe(rank));
+    }
+  }
+  return "";
+}
+
 }  // namespace dure

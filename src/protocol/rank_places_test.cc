@@ -34,6 +34,7 @@ TEST_F(RankPlacesOf, AGroupAreReadByItsOwnerAsRanksWriteThem) {
   EXPECT_EQ(owner.rank_of(4712), -1);
   spot.does = RankDoes::loads;
   EXPECT_EQ(owner.describe(1), " while it loaded");
+  EXPECT_EQ(owner.describe_waiting(), "");
   spot.does = RankDoes::rests;
   EXPECT_EQ(owner.describe(1), " between steps");
   spot.does = RankDoes::computes;
@@ -48,6 +49,10 @@ TEST_F(RankPlacesOf, AGroupAreReadByItsOwnerAsRanksWriteThem) {
   spot.does = RankDoes::waits;
   EXPECT_EQ(owner.describe(1),
             " at step 7, waiting in operation 12 (all-reduce of attention output, layer 3)");
+  EXPECT_EQ(
+      owner.describe_waiting(),
+      "; rank 1 was at step 7, waiting in operation 12 (all-reduce of attention output, layer "
+      "3)");
   EXPECT_EQ(owner.describe(0), "");
   EXPECT_EQ(owner.describe(-1), "");
 }
