@@ -79,7 +79,7 @@ std::vector<std::string> keeper_command(const std::filesystem::path& rank_progra
   if (!hosts_file.empty()) {
     command = {mpirun_on_path()};
     if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
-    command.insert(command.end(), {"--bind-to", "none", "--mca", "odls_base_num_threads", "0",
+    command.insert(command.end(), {"-q", "--bind-to", "none", "--mca", "odls_base_num_threads", "0",
                                    "--hostfile", hosts_file, "--npernode", "1"});
   }
   command.insert(command.end(), {found_rank_program(rank_program).string(), "--keep", name});

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -54,6 +55,7 @@ void WeightKeeper::start() {
   SpawnOptions spawning;
   spawning.command = keeper_command(rank_program_, hosts_file_, name_);
   spawning.dies_with_caller = true;
+  spawning.output = STDERR_FILENO;  // it tells of ranks that it had to end
   if (!hosts_file_.empty()) {
     if (!folder_) folder_ = std::make_unique<PrivateFolder>(folder_for_files());
     spawning.environment = {"TMPDIR=" + folder_->path().string()};

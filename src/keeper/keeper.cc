@@ -1,12 +1,17 @@
 // See keeper.h.
 #include "keeper/keeper.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
 #include <map>
 #include <utility>
 
@@ -16,12 +21,28 @@
 namespace dure {
 namespace {
 
-constexpr std::chrono::milliseconds look_interval{1000};  // at the parent
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds look_interval{1000};  // at the parent and at ranks
 
 struct Kept {
   Descriptor file;
   KeptRecord record;
 };
+
+struct WatchedRank {
+  pid_t pid = -1;
+  Descriptor process;  // pidfd: that very process, whoever gets its number later
+  int stopped = 0;     // looks in a row
+};
+
+// 'T' if a signal has stopped it, as /proc/<pid>/stat says (proc(5)).
+char state_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  const size_t at = text.rfind(')');  // the name before it may hold anything
+  return at == std::string::npos || at + 2 >= text.size() ? '\0' : text[at + 2];
+}
 
 class Keeper {
  public:
@@ -30,6 +51,8 @@ class Keeper {
     if (!request) return;
     KeeperMessage answer;
     answer.rank = request->message.rank;
+    const pid_t pid = peer_of(socket);
+    ranks_[answer.rank] = {pid, Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))), 0};
     int file = -1;
     switch (request->message.call) {
       case KeeperCall::take:
@@ -55,6 +78,21 @@ class Keeper {
     send_message(socket, answer, file);
   }
 
+  void look_at_ranks() {
+    for (auto& [rank, watched] : ranks_) {
+      watched.stopped = state_of(watched.pid) == 'T' ? watched.stopped + 1 : 0;
+      if (watched.stopped != keeper_stop_patience) continue;
+      char host[256] = {};
+      gethostname(host, sizeof(host) - 1);
+      if (syscall(SYS_pidfd_send_signal, watched.process.get(), SIGKILL, nullptr, 0) == 0) {
+        std::fprintf(stderr,
+                     "warning: rank %d (pid %d on %s) has been stopped for %d s (SIGSTOP) and is "
+                     "ended, for its group to start again\n",
+                     rank, watched.pid, host, keeper_stop_patience);
+      }
+    }
+  }
+
  private:
   // Whether what it brings is as large as it says.
   static bool holds(const ReceivedMessage& request) {
@@ -64,6 +102,7 @@ class Keeper {
   }
 
   std::map<int, Kept> kept_;  // by rank
+  std::map<int, WatchedRank> ranks_;
 };
 
 }  // namespace
@@ -73,12 +112,14 @@ int run_keeper(const std::string& name) {
   const pid_t parent = getppid();
   const Descriptor listening = listen_as_keeper(name);
   Keeper keeper;
+  Clock::time_point next_look = Clock::now() + look_interval;
   while (getppid() == parent) {
-    // mpirun's daemons read what this writes: a pipe without a reader has lost its daemon.
-    pollfd watched[2] = {{listening.get(), POLLIN, 0}, {STDERR_FILENO, 0, 0}};
-    if (poll(watched, 2, static_cast<int>(look_interval.count())) <= 0) continue;
-    if ((watched[1].revents & POLLERR) != 0) break;
-    if ((watched[0].revents & POLLIN) == 0) continue;
+    if (Clock::now() >= next_look) {
+      keeper.look_at_ranks();
+      next_look = Clock::now() + look_interval;
+    }
+    pollfd watched = {listening.get(), POLLIN, 0};
+    if (poll(&watched, 1, static_cast<int>(look_interval.count())) <= 0) continue;
     const Descriptor socket = accept_from_user(listening.get());
     if (!socket) continue;
     try {

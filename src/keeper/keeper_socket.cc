@@ -46,10 +46,16 @@ void be_patient(int socket) {
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
-bool is_of_this_user(int socket) {
+std::optional<ucred> credentials_of(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer;
+}
+
+bool is_of_this_user(int socket) {
+  const std::optional<ucred> peer = credentials_of(socket);
+  return peer && peer->uid == geteuid();
 }
 
 union ControlRoom {  // of one descriptor
@@ -87,6 +93,11 @@ Descriptor accept_from_user(int listening) {
   if (!result || !is_of_this_user(result.get())) return {};
   be_patient(result.get());
   return result;
+}
+
+pid_t peer_of(int socket) {
+  const std::optional<ucred> peer = credentials_of(socket);
+  return peer ? peer->pid : -1;
 }
 
 void send_message(int socket, const KeeperMessage& message, int file) {

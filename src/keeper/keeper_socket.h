@@ -4,6 +4,8 @@
 // listened to.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -41,6 +43,8 @@ Descriptor connect_to_keeper(const std::string& name);
 
 // The next process of this user that has connected; nothing if there is none.
 Descriptor accept_from_user(int listening);
+
+pid_t peer_of(int socket);  // the process that has connected
 
 // Throws failed when it cannot be sent within the patience. `file` goes along if it is not -1.
 void send_message(int socket, const KeeperMessage& message, int file);

@@ -98,6 +98,23 @@ TEST(Keeper, ThatIsGoneOrStoppedIsAnErrorAndNotAWaitWithoutEnd) {
   EXPECT_THROW((void)KeeperClient("nobody-listens-here", 0).take(), Error);
 }
 
+TEST(Keeper, EndsARankThatWasStoppedAndNoOther) {
+  const TestKeeper keeper;
+  const pid_t rank = fork();
+  if (rank == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)KeeperClient(keeper.name(), 3).take();
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(rank, &status, WUNTRACED), rank);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  ASSERT_EQ(waitpid(rank, &status, 0), rank);  // the test's own limit is the bound
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  EXPECT_FALSE(KeeperClient(keeper.name(), 3).take());  // from this process, which lives
+}
+
 // Without the kernel's help, which die_with_parent asks for.
 TEST(Keeper, EndsWithItsParent) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -73,6 +73,12 @@ std::optional<RankPlaces> RankPlaces::find(const std::filesystem::path& folder, 
 RankPlaces::RankPlaces(RankPlaces&& other) noexcept
     : spots_(std::exchange(other.spots_, nullptr)), ranks_(other.ranks_) {}
 
+RankPlaces& RankPlaces::operator=(RankPlaces&& other) noexcept {
+  std::swap(spots_, other.spots_);
+  std::swap(ranks_, other.ranks_);
+  return *this;
+}
+
 RankPlaces::~RankPlaces() {
   if (spots_ != nullptr) munmap(spots_, bytes_of(ranks_));
 }

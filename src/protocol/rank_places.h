@@ -42,7 +42,7 @@ class RankPlaces {
   // A rank finds it; nothing where the folder is not on this host.
   static std::optional<RankPlaces> find(const std::filesystem::path& folder, int ranks);
   RankPlaces(RankPlaces&& other) noexcept;
-  RankPlaces& operator=(RankPlaces&&) = delete;
+  RankPlaces& operator=(RankPlaces&& other) noexcept;
   ~RankPlaces();
 
   RankSpot& spot(int rank) const;
