@@ -152,7 +152,8 @@ GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) 
   if (stopped_) {
     failed.rank = places_.rank_of(*stopped_);
     const std::string name = failed.rank < 0 ? fmt::format("process {} of the group", *stopped_)
-                                             : name_of(failed.rank, ready);
+                             : ready         ? name_of(failed.rank, ready)
+                                     : fmt::format("rank {} (pid {})", failed.rank, *stopped_);
     failed.message =
         fmt::format("{} has been stopped for {} s (SIGSTOP){}{}", name, StopWatch::patience,
                     places_.describe(failed.rank), places_.describe_waiting());
