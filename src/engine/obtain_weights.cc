@@ -56,9 +56,9 @@ class Obtaining {
     result_.checksum = record_.checksum;
     *bytes_read_ += bytes_to_read(request_.residents);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    request_.say(fmt::format("note: {} of weights were kept in memory, checked in {} (xxh3 {:016x})",
-                             format_bytes(record_.bytes), format_seconds(spent.count()),
-                             record_.checksum));
+    request_.say(
+        fmt::format("note: {} of weights were kept in memory, checked in {} (xxh3 {:016x})",
+                    format_bytes(record_.bytes), format_seconds(spent.count()), record_.checksum));
     return true;
   }
 

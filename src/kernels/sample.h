@@ -41,7 +41,8 @@ struct SeenToken {
 
 // What changes a row's logits before anything is drawn. Ids are in the vocabulary.
 struct LogitRules {
-  std::span<const uint64_t> mask = {};    // token t: bit t % 64 of word t / 64; empty: all are allowed
+  std::span<const uint64_t> mask =
+      {};  // token t: bit t % 64 of word t / 64; empty: all are allowed
   std::span<const int32_t> allowed = {};  // empty: all
   std::span<const int32_t> forbidden = {};
   std::span<const TokenBias> bias = {};

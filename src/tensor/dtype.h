@@ -7,8 +7,8 @@
 
 namespace dure {
 
-// fp8 is OCP's E4M3 (OFP8, revision 1.0): sign, 4 bits of exponent, 3 of mantissa, no infinities; of
-// caches only.
+// fp8 is OCP's E4M3 (OFP8, revision 1.0): sign, 4 bits of exponent, 3 of mantissa, no infinities;
+// of caches only.
 enum class DType { f32, bf16, f16, fp8 };
 
 int64_t bytes_of(DType dtype);
