@@ -55,8 +55,10 @@ void WeightKeeper::start() {
   SpawnOptions spawning;
   spawning.command = keeper_command(rank_program_, hosts_file_, name_);
   spawning.dies_with_caller = true;
-  spawning.output = STDERR_FILENO;  // it tells of ranks that it had to end
-  if (!hosts_file_.empty()) {
+  if (hosts_file_.empty()) {
+    spawning.output = STDERR_FILENO;  // it tells of ranks that it had to end
+  } else {
+    // What mpirun and ssh say of hosts that cannot be reached, the ranks' own start says as well.
     if (!folder_) folder_ = std::make_unique<PrivateFolder>(folder_for_files());
     spawning.environment = {"TMPDIR=" + folder_->path().string()};
   }

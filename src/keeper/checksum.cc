@@ -22,6 +22,7 @@ uint64_t checksum_of(std::span<const std::byte> bytes, int threads) {
   };
   std::vector<std::thread> helpers;
   const int more = std::min<int>(threads, static_cast<int>(sums.size())) - 1;
+  helpers.reserve(static_cast<size_t>(std::max(more, 0)));
   for (int i = 0; i < more; ++i) helpers.emplace_back(work);
   work();
   for (std::thread& helper : helpers) helper.join();
