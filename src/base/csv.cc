@@ -11,32 +11,10 @@
 
 #include "base/error.h"
 #include "base/text_file.h"
+#include "base/utf8.h"
 
 namespace dure {
 namespace {
-
-// Bytes of the UTF-8 character that begins here (RFC 3629: shortest form, no surrogates, at most
-// U+10FFFF); 0 if none does.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto follows = [&](size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xBF; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const bool longer = lead != 0xE0 || byte(1) >= 0xA0;
-    const bool no_surrogate = lead != 0xED || byte(1) <= 0x9F;
-    return follows(1) && follows(2) && longer && no_surrogate ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const bool longer = lead != 0xF0 || byte(1) >= 0x90;
-    const bool in_range = lead != 0xF4 || byte(1) <= 0x8F;
-    return follows(1) && follows(2) && follows(3) && longer && in_range ? 4 : 0;
-  }
-  return 0;
-}
 
 class Reader {
  public:
@@ -106,7 +84,7 @@ class Reader {
     if ((byte < 0x20 && byte != '\t') || byte == 0x7F) {
       refuse(fmt::format("a control character (0x{:02X})", byte));
     }
-    const size_t length = utf8_length(text_.substr(at_));
+    const size_t length = utf8::valid_length(text_.substr(at_));
     if (length == 0) refuse("bytes that are not UTF-8");
     field += text_.substr(at_, length);
     at_ += length;

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "dialogue/answer_parser.h"
-#include "text/utf8.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace dure::dialogue {
 namespace {

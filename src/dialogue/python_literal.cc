@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "base/utf8.h"
 #include "dialogue/answer_sink.h"
 #include "dialogue/json_reading.h"
-#include "text/utf8.h"
 
 namespace dure::dialogue {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "dialogue/answer_parser.h"
-#include "text/utf8.h"
 
 namespace dure {
 

@@ -84,48 +84,4 @@ int64_t CodePoints::single() const {
   return ranges_[0].low;
 }
 
-void append_utf8(std::string& text, uint32_t c) {
-  const auto put = [&](uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xC0 | c >> 6);
-    put(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    put(0xE0 | c >> 12);
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  } else {
-    put(0xF0 | c >> 18);
-    put(0x80 | (c >> 12 & 0x3F));
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  }
-}
-
-bool take_utf8(std::string_view& text, uint32_t& character) {
-  if (text.empty()) return false;
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint32_t lead = byte(0);
-  const size_t size = lead < 0x80   ? 1
-                      : lead < 0xC2 ? 0
-                      : lead < 0xE0 ? 2
-                      : lead < 0xF0 ? 3
-                      : lead < 0xF5 ? 4
-                                    : 0;
-  if (size == 0 || size > text.size()) return false;
-  uint32_t c = size == 1 ? lead : lead & (0x7FU >> size);
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return false;
-    c = c << 6 | (byte(i) & 0x3FU);
-  }
-  constexpr uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (c < least[size] || c > last_character || (c >= first_surrogate && c <= last_surrogate)) {
-    return false;
-  }
-  text.remove_prefix(size);
-  character = c;
-  return true;
-}
-
 }  // namespace dure::grammar

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace dure::grammar {
@@ -37,10 +35,5 @@ class CodePoints {
  private:
   std::vector<Range> ranges_;
 };
-
-void append_utf8(std::string& text, uint32_t character);
-
-// Takes one character off the front of `text`. False where that is not valid UTF-8, or empty.
-bool take_utf8(std::string_view& text, uint32_t& character);
 
 }  // namespace dure::grammar

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "grammar/emit.h"
 #include "grammar/limits.h"
 #include "grammar/regex_escape.h"
@@ -258,11 +259,11 @@ class Parser {
       } else {
         std::string_view rest = text_.substr(at_);
         uint32_t character = 0;
-        if (!take_utf8(rest, character)) fail("bytes that are not UTF-8");
+        if (!utf8::take(rest, character)) fail("bytes that are not UTF-8");
         at_ = text_.size() - rest.size();
         set = CodePoints::one(character);
       }
-      append_utf8(plain, static_cast<uint32_t>(set.single()));
+      utf8::append(plain, static_cast<uint32_t>(set.single()));
       parts.push_back(characters(std::move(set)));
     }
     ++at_;

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace dure::grammar {
 namespace {
@@ -97,8 +98,8 @@ class Utf8Ranges {
       }
     }
     std::string first, last;
-    append_utf8(first, low);
-    append_utf8(last, high);
+    utf8::append(first, low);
+    utf8::append(last, high);
     StateId to = to_;
     for (size_t i = first.size(); i-- > 0;) {
       const auto a = static_cast<uint8_t>(first[i]), b = static_cast<uint8_t>(last[i]);
@@ -181,7 +182,7 @@ bool Emitter::literal_of(const Expression& e, std::string& text) const {
       return true;
     case Kind::characters:
       if (e.set.single() < 0) return false;
-      append_utf8(text, static_cast<uint32_t>(e.set.single()));
+      utf8::append(text, static_cast<uint32_t>(e.set.single()));
       return true;
     case Kind::sequence:
       return std::ranges::all_of(e.parts, [&](const auto& part) { return literal_of(part, text); });

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "grammar/automaton.h"
 #include "grammar/automaton_builder.h"
 #include "grammar/ebnf_parser.h"
@@ -55,11 +56,10 @@ std::shared_ptr<const Grammar> compile_choice(const std::vector<std::string>& te
   size_t bytes = 0;
   for (const std::string& text : texts) {
     bytes += text.size();
-    std::string_view rest = text;
-    uint32_t character = 0;
-    while (take_utf8(rest, character)) continue;
     if (text.empty()) throw_bad_input("guided_choice: an empty text");
-    if (!rest.empty()) throw_bad_input("guided_choice: a text that is not UTF-8");
+    if (utf8::first_invalid(text) != text.size()) {
+      throw_bad_input("guided_choice: a text that is not UTF-8");
+    }
   }
   if (bytes > max_choice_bytes) {
     throw_bad_input(fmt::format("guided_choice: texts of {} bytes in all, the limit is {}", bytes,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "grammar/regex_parser.h"
 
 namespace dure::grammar {
@@ -128,7 +129,7 @@ CodePoints parse_escape(std::string_view text, size_t& at, std::string_view what
   }
   std::string_view rest = text.substr(at - 1);
   uint32_t character = 0;
-  if (!take_utf8(rest, character)) fail(what, "bytes that are not UTF-8", at - 1);
+  if (!utf8::take(rest, character)) fail(what, "bytes that are not UTF-8", at - 1);
   at = text.size() - rest.size();
   return CodePoints::one(character);
 }
@@ -150,7 +151,7 @@ CodePoints parse_class(std::string_view text, size_t& at, std::string_view what)
     if (text.substr(at).starts_with("[:")) fail(what, "a POSIX class [: is not supported", at);
     std::string_view rest = text.substr(at);
     uint32_t character = 0;
-    if (!take_utf8(rest, character)) fail(what, "bytes that are not UTF-8", at);
+    if (!utf8::take(rest, character)) fail(what, "bytes that are not UTF-8", at);
     at = text.size() - rest.size();
     return CodePoints::one(character);
   };

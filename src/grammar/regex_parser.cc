@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "grammar/limits.h"
 #include "grammar/regex_anchors.h"
 #include "grammar/regex_escape.h"
@@ -89,7 +90,7 @@ class Parser {
     }
     std::string_view rest = text_.substr(at_);
     uint32_t character = 0;
-    if (!take_utf8(rest, character)) fail("bytes that are not UTF-8");
+    if (!utf8::take(rest, character)) fail("bytes that are not UTF-8");
     at_ = text_.size() - rest.size();
     return characters(CodePoints::one(character));
   }

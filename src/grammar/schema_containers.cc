@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "grammar/emit.h"
 #include "grammar/json_schema.h"
 #include "grammar/regex_parser.h"
@@ -123,7 +124,7 @@ void SchemaCompiler::add_other_name(std::vector<std::string> names, StateId from
   for (const std::string& name : names) {
     size_t at = 0;
     std::string_view rest = name;
-    for (uint32_t character = 0; take_utf8(rest, character);) {
+    for (uint32_t character = 0; utf8::take(rest, character);) {
       const auto found = tree[at].next.find(character);
       if (found != tree[at].next.end()) {
         at = found->second;

@@ -1,8 +1,8 @@
 // See vocabulary.h.
 #include "server/vocabulary.h"
 
+#include "base/utf8.h"
 #include "text/token_bytes.h"
-#include "text/utf8.h"
 
 namespace dure {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace dure {
 namespace {

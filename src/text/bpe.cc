@@ -7,8 +7,8 @@
 #include <bit>
 #include <functional>
 
+#include "base/utf8.h"
 #include "text/byte_alphabet.h"
-#include "text/utf8.h"
 
 namespace dure {
 namespace {

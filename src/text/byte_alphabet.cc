@@ -1,7 +1,7 @@
 // Tokens of byte-level models back to bytes.
 #include "text/byte_alphabet.h"
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace dure {
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/utf8.h"
 #include "text/python_unicode.h"
 
 namespace dure::jinja {
@@ -153,7 +154,7 @@ std::string decode_string_literal(std::string_view inside, int line) {
           code = code * 8 + static_cast<uint32_t>(inside[i + octal++] - '0');
         }
         if (octal > 0) {
-          append_utf8(out, code);
+          utf8::append(out, code);
           i += octal - 1;
         } else {
           out.push_back('\\');
@@ -175,7 +176,7 @@ std::string decode_string_literal(std::string_view inside, int line) {
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
       throw JinjaError(Fault::syntax, fmt::format("U+{:04X} is not a character", code), line);
     }
-    append_utf8(out, code);
+    utf8::append(out, code);
   }
   return out;
 }

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/utf8.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace dure {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/utf8.h"
 #include "text/jinja_interpreter.h"
 #include "text/jinja_ops.h"
 #include "text/python_unicode.h"
@@ -242,7 +243,7 @@ std::string py_format_value(Budget& budget, const Value& value, std::string_view
       std::string shown;
       const int64_t code = to_index(value, "%c arg");
       if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) refuse();
-      append_utf8(shown, static_cast<uint32_t>(code));
+      utf8::append(shown, static_cast<uint32_t>(code));
       return pad(spec, {"", shown}, '>');
     }
     if (value.is(Kind::boolean) && type == 0) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/utf8.h"
 #include "text/jinja_ops.h"
 #include "text/python_format.h"
 #include "text/python_unicode.h"
@@ -160,7 +161,7 @@ class Percent {
           fail_value("%c arg not in range(0x110000)");
         }
         std::string text;
-        append_utf8(text, static_cast<uint32_t>(code));
+        utf8::append(text, static_cast<uint32_t>(code));
         return {"", text};
       }
       case 'd':

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/python_unicode_tables.h"
 
 namespace dure {
@@ -42,11 +43,11 @@ void append_mapped(std::string& out, const CaseMap& map, uint32_t code) {
   for (int back = 0; back < 4 && it != map.runs.begin(); ++back) {
     --it;
     if (code <= it->last && (code - it->first) % it->step == 0) {
-      append_utf8(out, code + static_cast<uint32_t>(it->delta));
+      utf8::append(out, code + static_cast<uint32_t>(it->delta));
       return;
     }
   }
-  append_utf8(out, code);
+  utf8::append(out, code);
 }
 
 bool is_cased(uint32_t code) {
@@ -78,7 +79,7 @@ constexpr uint32_t capital_sigma = 0x3A3, final_sigma = 0x3C2;
 
 void append_lower(std::string& out, std::string_view text, size_t at, CodePoint point) {
   if (point.code == capital_sigma && is_final_sigma(text, at, point.bytes)) {
-    append_utf8(out, final_sigma);
+    utf8::append(out, final_sigma);
   } else {
     append_mapped(out, python_lower_map, point.code);
   }
@@ -107,25 +108,6 @@ CodePoint code_point_at(std::string_view text, size_t at) {
     code = code << 6 | (byte(at + i) & 0x3F);
   }
   return {code, length};
-}
-
-void append_utf8(std::string& out, uint32_t code) {
-  const auto push = [&](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    push(code);
-  } else if (code < 0x800) {
-    push(0xC0 | code >> 6);
-    push(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    push(0xE0 | code >> 12);
-    push(0x80 | (code >> 6 & 0x3F));
-    push(0x80 | (code & 0x3F));
-  } else {
-    push(0xF0 | code >> 18);
-    push(0x80 | (code >> 12 & 0x3F));
-    push(0x80 | (code >> 6 & 0x3F));
-    push(0x80 | (code & 0x3F));
-  }
 }
 
 size_t count_code_points(std::string_view text) {
@@ -243,7 +225,7 @@ std::string py_swapcase(std::string_view text) {
     } else if (py_is_lower(p.code)) {
       append_mapped(out, python_upper_map, p.code);
     } else {
-      append_utf8(out, p.code);
+      utf8::append(out, p.code);
     }
   });
   return out;
@@ -259,7 +241,7 @@ std::string py_casefold(std::string_view text) {
   for_each(text, [&](size_t, CodePoint p) {
     constexpr uint32_t dotless_i = 0x131;
     constexpr uint32_t capital_sharp_s = 0x1E9E;
-    if (p.code == dotless_i) return append_utf8(out, p.code);
+    if (p.code == dotless_i) return utf8::append(out, p.code);
     if (p.code == capital_sharp_s) {
       out += "ss";
       return;

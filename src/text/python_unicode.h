@@ -17,7 +17,6 @@ struct CodePoint {
   size_t bytes;
 };
 CodePoint code_point_at(std::string_view text, size_t at);
-void append_utf8(std::string& out, uint32_t code);
 size_t count_code_points(std::string_view text);
 // The byte offset of the code point with this index; text.size() when there are fewer.
 size_t byte_offset(std::string_view text, size_t index);

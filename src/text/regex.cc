@@ -6,8 +6,8 @@
 #include <bit>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/regex_program.h"
-#include "text/utf8.h"
 
 namespace dure {
 namespace {

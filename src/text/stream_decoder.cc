@@ -1,8 +1,8 @@
 // Ids to text one by one. Decoding a whole list is the same work, so that a stream and its whole
 // always agree.
+#include "base/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/tokenizer_impl.h"
-#include "text/utf8.h"
 
 namespace dure {
 namespace {

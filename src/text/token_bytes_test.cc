@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace dure {
 namespace {

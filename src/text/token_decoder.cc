@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "text/component.h"
 #include "text/pattern.h"
-#include "text/utf8.h"
 
 namespace dure {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/file_entry.h"
+#include "base/utf8.h"
 #include "text/tokenizer_impl.h"
-#include "text/utf8.h"
 
 namespace dure {
 namespace {

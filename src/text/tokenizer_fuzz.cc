@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/tokenizer.h"
-#include "text/utf8.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace dure {
 namespace {

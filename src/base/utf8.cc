@@ -1,5 +1,5 @@
 // UTF-8 validation and repair by the table of well-formed sequences (Unicode Standard, table 3-7).
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace dure::utf8 {
 namespace {
@@ -46,6 +46,21 @@ size_t first_invalid(std::string_view text) {
     i += character.size;
   }
   return i;
+}
+
+size_t valid_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const Read character = read(text);
+  return character.part == Part::complete ? character.size : 0;
+}
+
+bool take(std::string_view& text, uint32_t& character) {
+  const size_t length = valid_length(text);
+  if (length == 0) return false;
+  const char* at = text.data();
+  character = next(at);
+  text.remove_prefix(length);
+  return true;
 }
 
 std::u32string decode(std::string_view valid) {

@@ -1,5 +1,6 @@
-// UTF-8 as the text side needs it: reading text that is known to be valid, and turning bytes that
-// may not be into text by the "maximal subparts" practice of the Unicode Standard (3.9).
+// UTF-8: reading and writing characters, and turning bytes that may not be valid into text by the
+// "maximal subparts" practice of the Unicode Standard (3.9). Valid is as in RFC 3629: shortest
+// forms, no surrogates, at most U+10FFFF.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +41,11 @@ inline char32_t next(const char*& p) {
   }
   return code;
 }
+
+// Bytes of the character at the front; 0 where none is: it is not valid there, or empty.
+size_t valid_length(std::string_view text);
+// Takes that character off the front. False, and nothing changes, where there is none.
+bool take(std::string_view& text, uint32_t& character);
 
 std::u32string decode(std::string_view valid);
 void append(std::string& out, char32_t code);
