@@ -16,6 +16,8 @@
 namespace dure {
 namespace {
 
+static_assert(no_token_left == nothing_allowed, "results go to the front as the kernels give them");
+
 int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -119,10 +119,12 @@ struct TracedSlice {  // for Want::all_logits
   std::vector<float> expert_weights;  // the same shape
 };
 
+inline constexpr int32_t no_token_left = -2;
+
 struct SliceResult {
   uint64_t sequence = 0;
   // Sampled, also for all_logits. -1 for Want::nothing, and where the logits are no distribution
-  // (a NaN, say); -2 where the parameters and the mask leave no token.
+  // (a NaN, say); no_token_left where the parameters and the mask leave none.
   int32_t token = -1;
   std::optional<TracedSlice> trace;
   std::optional<TokenLogprobs> logprobs;  // of the sampled token, where its setup asks for them

@@ -108,7 +108,7 @@ std::vector<TokenEvent> Scheduler::complete(uint64_t step, std::span<const int32
       forget(id);
     } else if (wants_token) {
       const Finish finish = append(sequence, tokens[i]);
-      events.push_back({id, tokens[i], finish});
+      events.push_back({id, tokens[i], finish, i, sequence.reused.value_or(0)});
       std::erase(alone_, id);
       go_on(id, sequence, finish);
     }
@@ -165,10 +165,6 @@ void Scheduler::isolate(uint64_t id) {
 
 std::span<const int32_t> Scheduler::tokens(uint64_t id) const {
   return sequences_.at(id).tokens;
-}
-
-int32_t Scheduler::reused_tokens(uint64_t id) const {
-  return sequences_.at(id).reused.value_or(0);
 }
 
 void Scheduler::make_ready(uint64_t id, const Sequence& sequence) {

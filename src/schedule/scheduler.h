@@ -80,7 +80,7 @@ struct PlannedSlice {
 
 struct StepPlan {
   uint64_t id = 0;
-  std::vector<PlannedSlice> slices;  // by dp group
+  std::vector<PlannedSlice> slices;
 };
 
 enum class Finish { none, stop, length };
@@ -89,6 +89,8 @@ struct TokenEvent {
   uint64_t sequence = 0;
   int32_t token = 0;
   Finish finish = Finish::none;  // stop: the token is one of the stop ids
+  size_t slice = 0;              // of the step
+  int32_t reused = 0;            // tokens found in the cache when the sequence was first admitted
 };
 
 struct ScheduleCounts {
@@ -133,8 +135,6 @@ class Scheduler {
 
   // Prompt and what was produced so far. `sequence` must be live.
   std::span<const int32_t> tokens(uint64_t sequence) const;
-  // Of its prompt, when it was first admitted.
-  int32_t reused_tokens(uint64_t sequence) const;
 
   // Tokens (prompt + produced) that the longest possible sequence may have.
   int64_t longest_sequence() const;

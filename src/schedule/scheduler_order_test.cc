@@ -153,8 +153,11 @@ TEST(SchedulerOrder, WaitsForAPrefixThatIsBeingComputedAndLetsOthersPass) {
   const StepPlan third = *scheduler.next_step();
   EXPECT_THAT(members(third), ElementsAre(1, 2, 3));
   EXPECT_EQ(third.slices[1].start, 12);
-  EXPECT_EQ(scheduler.reused_tokens(2), 12);
   EXPECT_EQ(scheduler.counts().prefix_hits, 12);
+  const std::vector<TokenEvent> events = answer(scheduler, third);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[1].sequence, 2u);
+  EXPECT_EQ(events[1].reused, 12);
 }
 
 TEST(SchedulerOrder, DoesNotWaitForAPrefixWhoseOwnerLeft) {

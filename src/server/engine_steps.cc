@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include "server/engine_thread.h"
 
@@ -12,7 +11,7 @@ namespace {
 
 // Of a slice's result that is no token (protocol/messages.h).
 Error error_of_token(int32_t result) {
-  if (result == -2) {
+  if (result == no_token_left) {
     return Error(ErrorCode::bad_input, "no token may come next",
                  "allowed_token_ids, bad_words, logit_bias and a grammar together leave none");
   }
@@ -96,7 +95,6 @@ void EngineLoop::Thread::on(StepDone& step) {
     return mismatch("is not one to the step that is next");
   }
   std::vector<int32_t> tokens;
-  std::unordered_map<uint64_t, size_t> slice_of_sequence;
   for (size_t i = 0; i < step.slices.size(); ++i) {
     const SliceResult& slice = step.slices[i];
     if (slice.sequence != sent_.front().sequences[i]) return mismatch("names another sequence");
@@ -104,7 +102,6 @@ void EngineLoop::Thread::on(StepDone& step) {
       return mismatch(fmt::format("has token {}, outside the vocabulary", slice.token));
     }
     tokens.push_back(slice.token);
-    slice_of_sequence.emplace(slice.sequence, i);
   }
   const SentStep sent = std::move(sent_.front());
   sent_.pop_front();
@@ -117,16 +114,10 @@ void EngineLoop::Thread::on(StepDone& step) {
     if (prompt.empty() || !live_.contains(sent.sequences[i])) continue;
     live_.add_prompt_logprobs(sent.sequences[i], sent.starts[i], std::move(prompt));
   }
-  // Asked before the scheduler forgets the sequences that end.
-  std::unordered_map<uint64_t, int32_t> reused;
-  for (const uint64_t id : sent.sequences) {
-    if (live_.contains(id)) reused.emplace(id, scheduler_.reused_tokens(id));
-  }
   for (const TokenEvent& event : scheduler_.complete(step.id, tokens, took.count())) {
-    SliceResult& slice = step.slices[slice_of_sequence.at(event.sequence)];
     if (event.token < 0) {
       live_.fail(event.sequence, error_of_token(event.token));
-    } else if (!live_.apply(event, std::move(slice.logprobs), reused.at(event.sequence), now)) {
+    } else if (!live_.apply(event, std::move(step.slices[event.slice].logprobs), now)) {
       continue;
     }
     --admitted_;

@@ -56,7 +56,7 @@ void LiveRequests::add_prompt_logprobs(uint64_t id, int32_t start,
 }
 
 bool LiveRequests::apply(const TokenEvent& event, std::optional<TokenLogprobs> logprobs,
-                         int32_t reused, SteadyTime now) {
+                         SteadyTime now) {
   Live& live = live_.at(event.sequence);
   const Generation& generation = live.generation;
   live.deaths = 0;
@@ -79,7 +79,7 @@ bool LiveRequests::apply(const TokenEvent& event, std::optional<TokenLogprobs> l
   }
   if (!ended) return false;
 
-  const GenerationEnd end = end_of(live, event, reused);
+  const GenerationEnd end = end_of(live, event);
   histograms_.end(live.times, live.prompt_tokens, live.completion_tokens);
   ++(end.stopped ? counts_.finished_stop : counts_.finished_length);
   const std::shared_ptr<GenerationSink> sink = generation.sink;
@@ -88,8 +88,7 @@ bool LiveRequests::apply(const TokenEvent& event, std::optional<TokenLogprobs> l
   return true;
 }
 
-GenerationEnd LiveRequests::end_of(const Live& live, const TokenEvent& event,
-                                   int32_t reused) const {
+GenerationEnd LiveRequests::end_of(const Live& live, const TokenEvent& event) {
   GenerationEnd end;
   end.stopped = event.finish == Finish::stop || live.text.stopped();
   const std::vector<int32_t>& stops = live.generation.stop_ids;
@@ -100,7 +99,7 @@ GenerationEnd LiveRequests::end_of(const Live& live, const TokenEvent& event,
     end.stop_id = event.token;
   }
   end.prompt_tokens = live.prompt_tokens;
-  end.reused_tokens = reused;
+  end.reused_tokens = event.reused;
   end.completion_tokens = live.completion_tokens;
   return end;
 }

@@ -45,8 +45,7 @@ class LiveRequests {
   // In the order of positions; what a replay says again is left out.
   void add_prompt_logprobs(uint64_t id, int32_t start, std::vector<TokenLogprobs> logprobs);
   // True when that token ended the request; the scheduler may not know yet (a stop string).
-  bool apply(const TokenEvent& event, std::optional<TokenLogprobs> logprobs, int32_t reused,
-             SteadyTime now);
+  bool apply(const TokenEvent& event, std::optional<TokenLogprobs> logprobs, SteadyTime now);
 
   // The ranks died while they worked on it. Returns how often that was so since its last token.
   int died_with(uint64_t id) { return ++live_.at(id).deaths; }
@@ -71,7 +70,7 @@ class LiveRequests {
     std::vector<TokenLogprobs> untold;  // of tokens whose text is held back
   };
 
-  GenerationEnd end_of(const Live& live, const TokenEvent& event, int32_t reused) const;
+  static GenerationEnd end_of(const Live& live, const TokenEvent& event);
 
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::unordered_map<uint64_t, Live> live_;
