@@ -6,31 +6,14 @@
 namespace dure::grammar {
 namespace {
 
+using testing::Case;
 using ::testing::HasSubstr;
 using testing::matcher_of;
 using testing::matches;
 using testing::refusal;
 
-struct Case {
-  const char* grammar;
-  std::vector<const char*> allowed;
-  std::vector<const char*> forbidden;
-};
-
 void check(const std::vector<Case>& cases) {
-  const auto tokens = testing::mixed_tokens();
-  for (const Case& one : cases) {
-    SCOPED_TRACE(one.grammar);
-    const Matcher matcher = matcher_of(compile_ebnf(one.grammar), tokens);
-    for (const char* text : one.allowed) EXPECT_TRUE(matches(matcher, text)) << text;
-    for (const char* text : one.forbidden) EXPECT_FALSE(matches(matcher, text)) << text;
-    Matcher along = matcher;
-    testing::expect_exact_mask(along, *tokens);
-    for (const char* at = one.allowed[0]; *at != 0; ++at) {
-      ASSERT_TRUE(along.accept_bytes(std::string_view(at, 1)));
-      testing::expect_exact_mask(along, *tokens);
-    }
-  }
+  testing::check(cases, compile_ebnf);
 }
 
 TEST(Ebnf, ReadsGbnf) {

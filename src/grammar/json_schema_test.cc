@@ -6,32 +6,14 @@
 namespace dure::grammar {
 namespace {
 
+using testing::Case;
 using ::testing::HasSubstr;
 using testing::matcher_of;
 using testing::matches;
 using testing::refusal;
 
-struct Case {
-  const char* schema;
-  std::vector<const char*> allowed;
-  std::vector<const char*> forbidden;
-};
-
 void check(const std::vector<Case>& cases) {
-  const auto tokens = testing::mixed_tokens();
-  for (const Case& one : cases) {
-    SCOPED_TRACE(one.schema);
-    const Matcher matcher = matcher_of(compile_json_schema(one.schema), tokens);
-    for (const char* text : one.allowed) EXPECT_TRUE(matches(matcher, text)) << text;
-    for (const char* text : one.forbidden) EXPECT_FALSE(matches(matcher, text)) << text;
-    testing::expect_exact_mask(matcher, *tokens);
-    // And along the first allowed text, byte by byte.
-    Matcher along = matcher;
-    for (const char* at = one.allowed.empty() ? "" : one.allowed[0]; *at != 0; ++at) {
-      ASSERT_TRUE(along.accept_bytes(std::string_view(at, 1)));
-      testing::expect_exact_mask(along, *tokens);
-    }
-  }
+  testing::check(cases, compile_json_schema);
 }
 
 TEST(JsonSchema, HoldsToTypes) {

@@ -167,4 +167,29 @@ inline Error refusal(const std::function<void()>& call) {
   return Error(ErrorCode::failed, "not refused");
 }
 
+// What a source of a grammar allows and forbids.
+struct Case {
+  const char* source;
+  std::vector<const char*> allowed;
+  std::vector<const char*> forbidden;
+};
+
+// Each by itself; and the masks at the start and along the first allowed text, byte by byte.
+template <typename Compile>
+void check(const std::vector<Case>& cases, Compile compile) {
+  const auto tokens = mixed_tokens();
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.source);
+    const Matcher matcher = matcher_of(compile(one.source), tokens);
+    for (const char* text : one.allowed) EXPECT_TRUE(matches(matcher, text)) << text;
+    for (const char* text : one.forbidden) EXPECT_FALSE(matches(matcher, text)) << text;
+    Matcher along = matcher;
+    expect_exact_mask(along, *tokens);
+    for (const char* at = one.allowed.empty() ? "" : one.allowed[0]; *at != 0; ++at) {
+      ASSERT_TRUE(along.accept_bytes(std::string_view(at, 1)));
+      expect_exact_mask(along, *tokens);
+    }
+  }
+}
+
 }  // namespace dure::grammar::testing

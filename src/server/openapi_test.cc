@@ -10,19 +10,10 @@
 
 #include "server/api_routes.h"
 #include "server/requests.h"
+#include "server/test_model.h"
 
 namespace dure {
 namespace {
-
-ServedModel model() {
-  ServedModel made;
-  made.names = {"M"};
-  made.context = 2048;
-  made.longest_sequence = 4096;
-  made.vocab = 2048;
-  made.eos_ids = {2, 0};
-  return made;
-}
 
 bool has_type(const Json& value, const std::string& type) {
   if (type == "null") return value.is_null();
@@ -192,7 +183,7 @@ std::vector<Json> values_for(const Json& schema) {
 template <class Parse>
 bool takes(const Parse& parse, const Json& body) {
   try {
-    parse(body.dump(), model());
+    parse(body.dump(), model_of_sizes());
     return true;
   } catch (const RequestError& error) {
     return error.status() == 404;
@@ -230,7 +221,7 @@ void expect_same(const Parse& parse, const Json& schema, const Json& base) {
 
 TEST(OpenApi, DescribesChatsAsTheParserReadsThem) {
   expect_same(
-      parse_chat_call, describe_chat_call(model()),
+      parse_chat_call, describe_chat_call(model_of_sizes()),
       {{"messages", Json::array({Json{{"role", "user"}, {"content", "x"}}})},
        {"stream", true},
        {"logprobs", true},
@@ -238,17 +229,17 @@ TEST(OpenApi, DescribesChatsAsTheParserReadsThem) {
 }
 
 TEST(OpenApi, DescribesCompletionsAsTheParserReadsThem) {
-  expect_same(parse_completion_call, describe_completion_call(model()),
+  expect_same(parse_completion_call, describe_completion_call(model_of_sizes()),
               {{"prompt", "x"}, {"stream", true}});
 }
 
 TEST(OpenApi, DescribesDetokenizationAsTheParserReadsIt) {
-  expect_same(parse_detokenize_call, describe_detokenize_call(model()),
+  expect_same(parse_detokenize_call, describe_detokenize_call(model_of_sizes()),
               {{"tokens", Json::array({1})}, {"model", "M"}});
 }
 
 TEST(OpenApi, DescribesEveryFieldOfTokenization) {
-  const Json schema = describe_tokenize_call(model());
+  const Json schema = describe_tokenize_call(model_of_sizes());
   for (const char* name : {"prompt", "messages", "add_special_tokens", "chat_template_kwargs"}) {
     EXPECT_TRUE(schema["properties"].contains(name)) << name;
   }
@@ -264,7 +255,7 @@ void expect_references_resolve(const Json& part, const Json& document) {
 }
 
 TEST(OpenApi, ListsEveryRouteAndReferencesOnlyWhatIsThere) {
-  const Json document = openapi_document(model());
+  const Json document = openapi_document(model_of_sizes());
   EXPECT_EQ(document["openapi"], "3.1.0");
   EXPECT_EQ(document["paths"].size(), routes().size());
   EXPECT_TRUE(document["paths"].contains("/v1/models/{name}"));

@@ -10,26 +10,18 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "server/test_model.h"
+
 namespace dure {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-ServedModel model() {
-  ServedModel made;
-  made.names = {"M"};
-  made.context = 2048;
-  made.longest_sequence = 4096;
-  made.vocab = 2048;
-  made.eos_ids = {2, 0};
-  return made;
-}
-
 ChatCall chat(const std::string& fields) {
   return parse_chat_call(
       R"({"messages":[{"role":"user","content":"x"}])" + (fields.empty() ? "" : "," + fields) + "}",
-      model());
+      model_of_sizes());
 }
 
 // The field that the refusal of a chat request with these fields names; "accepted" if there is
@@ -161,7 +153,7 @@ TEST(ChatRequest, RefusesEveryWrongMessageNamingItsPlace) {
   };
   for (const auto& [body, expected] : cases) {
     try {
-      parse_chat_call(body, model());
+      parse_chat_call(body, model_of_sizes());
       ADD_FAILURE() << "accepted " << body;
     } catch (const Error& error) {
       EXPECT_EQ(error.field(), expected) << body << ": " << error.message();
@@ -249,22 +241,23 @@ TEST(ChatRequest, NeverBreaksOnCornersOfJson) {
     ASSERT_TRUE(in) << file;
     std::ostringstream text;
     text << in.rdbuf();
-    EXPECT_THROW(parse_chat_call(text.str(), model()), Error) << name;
+    EXPECT_THROW(parse_chat_call(text.str(), model_of_sizes()), Error) << name;
   }
   for (const char* body : {"", "null", "[]", "7", "\"x\"", "{", "{}x", "{\"messages\":NaN}"}) {
-    EXPECT_THROW(parse_chat_call(body, model()), Error) << body;
+    EXPECT_THROW(parse_chat_call(body, model_of_sizes()), Error) << body;
   }
 }
 
 TEST(ChatRequest, TakesNulAsText) {
   const ChatCall call =
-      parse_chat_call(R"({"messages":[{"role":"user","content":"a\u0000b"}]})", model());
+      parse_chat_call(R"({"messages":[{"role":"user","content":"a\u0000b"}]})", model_of_sizes());
   EXPECT_EQ((*call.conversation.messages)[0]["content"].get<std::string>(), std::string("a\0b", 3));
 }
 
 TEST(CompletionRequest, TakesEveryFormOfPrompt) {
   const auto prompts = [](const char* prompt) {
-    return parse_completion_call(fmt::format(R"({{"prompt":{}}})", prompt), model()).prompts;
+    return parse_completion_call(fmt::format(R"({{"prompt":{}}})", prompt), model_of_sizes())
+        .prompts;
   };
   EXPECT_THAT(prompts(R"("a")"), ElementsAre(Prompt("a")));
   EXPECT_THAT(prompts(R"(["a","b"])"), ElementsAre(Prompt("a"), Prompt("b")));
@@ -294,7 +287,7 @@ TEST(CompletionRequest, RefusesWrongPromptsAndWhatItDoesNotDo) {
   };
   for (const auto& [body, expected] : cases) {
     try {
-      parse_completion_call(body, model());
+      parse_completion_call(body, model_of_sizes());
       ADD_FAILURE() << "accepted " << body;
     } catch (const Error& error) {
       EXPECT_EQ(error.field(), expected) << body << ": " << error.message();
@@ -304,7 +297,7 @@ TEST(CompletionRequest, RefusesWrongPromptsAndWhatItDoesNotDo) {
 
 TEST(CompletionRequest, ToldLogprobsOfTheAnswerAreThePromptsTooWhereItIsEchoed) {
   const auto sampling = [](const char* fields) {
-    return parse_completion_call(fmt::format(R"({{"prompt":"a",{}}})", fields), model())
+    return parse_completion_call(fmt::format(R"({{"prompt":"a",{}}})", fields), model_of_sizes())
         .generation.sampling;
   };
   EXPECT_EQ(sampling(R"("logprobs":0)").logprobs, 0);
@@ -315,21 +308,23 @@ TEST(CompletionRequest, ToldLogprobsOfTheAnswerAreThePromptsTooWhereItIsEchoed) 
 }
 
 TEST(CompletionRequest, GivesSixteenTokensWhereNothingIsSaid) {
-  const CompletionCall call = parse_completion_call(R"({"prompt":"a"})", model());
+  const CompletionCall call = parse_completion_call(R"({"prompt":"a"})", model_of_sizes());
   EXPECT_FALSE(call.generation.max_tokens);
   EXPECT_EQ(call.generation.default_max_tokens, 16);
 }
 
 TEST(TokenizeRequest, TakesTextOrMessages) {
-  EXPECT_EQ(std::get<std::string>(parse_tokenize_call(R"({"prompt":"a"})", model()).input), "a");
-  EXPECT_NO_THROW(parse_tokenize_call(R"({"messages":[{"role":"user","content":"a"}]})", model()));
-  EXPECT_THROW(parse_tokenize_call("{}", model()), Error);
-  EXPECT_THROW(
-      parse_tokenize_call(R"({"prompt":"a","messages":[{"role":"user","content":"a"}]})", model()),
-      Error);
-  EXPECT_THAT(parse_detokenize_call(R"({"tokens":[1,2]})", model()), ElementsAre(1, 2));
-  EXPECT_THROW(parse_detokenize_call(R"({"tokens":[5000]})", model()), Error);
-  EXPECT_THROW(parse_detokenize_call("{}", model()), Error);
+  EXPECT_EQ(std::get<std::string>(parse_tokenize_call(R"({"prompt":"a"})", model_of_sizes()).input),
+            "a");
+  EXPECT_NO_THROW(
+      parse_tokenize_call(R"({"messages":[{"role":"user","content":"a"}]})", model_of_sizes()));
+  EXPECT_THROW(parse_tokenize_call("{}", model_of_sizes()), Error);
+  EXPECT_THROW(parse_tokenize_call(R"({"prompt":"a","messages":[{"role":"user","content":"a"}]})",
+                                   model_of_sizes()),
+               Error);
+  EXPECT_THAT(parse_detokenize_call(R"({"tokens":[1,2]})", model_of_sizes()), ElementsAre(1, 2));
+  EXPECT_THROW(parse_detokenize_call(R"({"tokens":[5000]})", model_of_sizes()), Error);
+  EXPECT_THROW(parse_detokenize_call("{}", model_of_sizes()), Error);
 }
 
 }  // namespace
