@@ -9,7 +9,7 @@
 
 #include "engine/read_slice.h"
 #include "engine/weight_target.h"
-#include "kernels/float_bits.h"
+#include "tensor/float_bits.h"
 
 namespace dure {
 namespace {

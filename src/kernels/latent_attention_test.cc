@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/float_bits.h"
+#include "tensor/float_bits.h"
 #include "kernels/random_data.h"
 
 namespace dure {

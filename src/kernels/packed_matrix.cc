@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "kernels/float_bits.h"
+#include "tensor/float_bits.h"
 
 namespace dure {
 namespace {

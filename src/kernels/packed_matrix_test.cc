@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/float_bits.h"
+#include "tensor/float_bits.h"
 #include "kernels/random_data.h"
 
 namespace dure {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/float_bits.h"
+#include "tensor/float_bits.h"
 #include "tensor/dtype.h"
 
 namespace dure {

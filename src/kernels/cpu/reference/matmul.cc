@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "kernels/cpu/reference/reference_backend.h"
-#include "kernels/float_bits.h"
+#include "tensor/float_bits.h"
 #include "kernels/sum_order.h"
 
 namespace dure {

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/reference/reference_backend.h"
 #include "kernels/cpu/sample_row.h"
-#include "kernels/float_bits.h"
+#include "tensor/float_bits.h"
 #include "kernels/sum_order.h"
 
 namespace dure {
