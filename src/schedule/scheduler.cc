@@ -95,7 +95,7 @@ std::vector<TokenEvent> Scheduler::complete(uint64_t step, std::span<const int32
   }
   const StepOut done = std::move(steps_.front());
   steps_.pop_front();
-  pace_.saw(done.decodes, done.prompt_tokens, seconds);
+  pace_.saw(done.content, seconds);
 
   std::vector<TokenEvent> events;
   for (size_t i = 0; i < tokens.size(); ++i) {

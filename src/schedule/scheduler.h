@@ -14,8 +14,10 @@
 // - Where pages run out, the sequence last in order (worse class, later arrival) gives up its own;
 //   its place is kept, and it is computed anew when there is room, but for what is still cached.
 // - A step gives every dp group max_batch_tokens tokens: decoding sequences first (one each, the
-//   one that waited longest first), then prompts by the same order as admission, the last in part.
-//   Prompts take no more than keeps the step's time near that of decoding alone (step_pace.h).
+//   one that waited longest first), then prompts by class and tenant as in admission; of a tenant's
+//   prompts half for the first to arrive and half for those with the fewest tokens left, so that a
+//   long one is not in every other's way. Prompts take no more than keeps the step's time near that
+//   of decoding alone (step_pace.h).
 // - With several steps in flight (pipeline stages) a step takes no more than its share of the
 //   running sequences, so that no stage runs dry; chunks of one prompt may follow each other.
 #pragma once
@@ -201,8 +203,12 @@ class Scheduler {
   struct StepOut {
     uint64_t id = 0;
     std::vector<std::pair<uint64_t, bool>> slices;  // sequence, and whether it wants a token
-    int32_t decodes = 0;                            // of the fullest dp group
-    int32_t prompt_tokens = 0;
+    PacedStep content;
+  };
+
+  struct Chunk {  // of a prompt
+    uint64_t sequence = 0;
+    int32_t tokens = 0;
   };
 
   // What a group can do for a sequence that waits.
@@ -227,9 +233,11 @@ class Scheduler {
   std::optional<uint64_t> running_alone();
   void plan_alone(uint64_t id, StepPlan& plan);
   void plan_groups(StepPlan& plan, StepOut& out);
-  int32_t plan_decodes(Group& group, int32_t sequences, StepPlan& plan);
-  int32_t plan_prompts(Group& group, int32_t tokens, int32_t sequences, StepPlan& plan);
+  void plan_decodes(Group& group, int32_t sequences, StepPlan& plan, PacedStep& content);
+  void plan_prompts(Group& group, PromptRoom room, int32_t sequences, StepPlan& plan,
+                    PacedStep& content);
   Lines::iterator next_filling(Group& group);
+  std::vector<Chunk> share_room(const Line& line, PromptRoom& room, int32_t sequences) const;
   bool add_slice(uint64_t id, int32_t count, StepPlan& plan);
   bool grow(Sequence& sequence, int32_t pages);
   void charge(Sequence& sequence, int32_t start);

@@ -49,31 +49,37 @@ void Scheduler::plan_alone(uint64_t id, StepPlan& plan) {
 
 // All dp groups take a step together, so the fullest one's time is everybody's.
 void Scheduler::plan_groups(StepPlan& plan, StepOut& out) {
+  PacedStep& fullest = out.content;
   std::vector<int32_t> decodes(groups_.size());
   std::vector<int32_t> sequences(groups_.size());
   for (size_t dp = 0; dp < groups_.size(); ++dp) {
     const auto running = static_cast<int32_t>(groups_[dp].order.size());
     sequences[dp] = (running + options_.steps_in_flight - 1) / options_.steps_in_flight;
-    decodes[dp] = plan_decodes(groups_[dp], sequences[dp], plan);
-    out.decodes = std::max(out.decodes, decodes[dp]);
+    PacedStep own;
+    plan_decodes(groups_[dp], sequences[dp], plan, own);
+    decodes[dp] = own.decodes;
+    fullest.decodes = std::max(fullest.decodes, own.decodes);
+    fullest.decode_keys = std::max(fullest.decode_keys, own.decode_keys);
   }
-  const int32_t most = pace_.most_prompt_tokens(out.decodes);
+  const PacedStep alone = fullest;
   for (size_t dp = 0; dp < groups_.size(); ++dp) {
-    const int32_t room = std::min(most, options_.max_batch_tokens - decodes[dp]);
-    const int32_t taken = plan_prompts(groups_[dp], room, sequences[dp] - decodes[dp], plan);
-    out.prompt_tokens = std::max(out.prompt_tokens, taken);
+    PacedStep own;
+    plan_prompts(groups_[dp], pace_.room(alone, options_.max_batch_tokens - decodes[dp]),
+                 sequences[dp] - decodes[dp], plan, own);
+    fullest.prompt_tokens = std::max(fullest.prompt_tokens, own.prompt_tokens);
+    fullest.prompt_keys = std::max(fullest.prompt_keys, own.prompt_keys);
   }
 }
 
-int32_t Scheduler::plan_decodes(Group& group, int32_t sequences, StepPlan& plan) {
+void Scheduler::plan_decodes(Group& group, int32_t sequences, StepPlan& plan, PacedStep& content) {
   const int32_t most = std::min(sequences, options_.max_batch_tokens);
   std::vector<uint64_t> without_page;
-  int32_t planned = 0;
-  while (planned < most && !group.decoding.empty()) {
+  while (content.decodes < most && !group.decoding.empty()) {
     const uint64_t id = group.decoding.front();
     group.decoding.pop_front();
     if (add_slice(id, 1, plan)) {
-      ++planned;
+      ++content.decodes;
+      content.decode_keys += sequences_.at(id).cached;
     } else {
       without_page.push_back(id);
     }
@@ -81,29 +87,69 @@ int32_t Scheduler::plan_decodes(Group& group, int32_t sequences, StepPlan& plan)
   // A later one in this step may have sent an earlier one back.
   std::erase_if(without_page, [this](uint64_t id) { return !sequences_.at(id).running; });
   group.decoding.insert(group.decoding.begin(), without_page.begin(), without_page.end());
-  return planned;
 }
 
-int32_t Scheduler::plan_prompts(Group& group, int32_t tokens, int32_t sequences, StepPlan& plan) {
-  int32_t taken = 0;
-  while (taken < tokens && sequences > 0) {
+void Scheduler::plan_prompts(Group& group, PromptRoom room, int32_t sequences, StepPlan& plan,
+                             PacedStep& content) {
+  while (!room.closed() && sequences > 0) {
     const auto line = next_filling(group);
     if (line == group.filling.end()) break;
-    const uint64_t id = line->second.begin()->second;
+    bool all = true;
+    for (const auto [id, tokens] : share_room(line->second, room, sequences)) {
+      const Sequence& sequence = sequences_.at(id);
+      content.prompt_tokens += tokens;
+      content.prompt_keys += keys_seen(sequence.cached, tokens);
+      make_unready(id, sequence);
+      DURE_CHECK(add_slice(id, tokens, plan));  // it has the pages of all its tokens
+      --sequences;
+      // The rest of it may follow in the next step, whether or not this one is done by then.
+      if (sequence.cached < static_cast<int32_t>(sequence.tokens.size())) {
+        group.filling[sequence.line].emplace(sequence.arrival, id);
+        all = false;
+      }
+    }
+    if (!all) break;
+  }
+}
+
+// Half for the first to arrive; then as much as they can take for those with the least left, the
+// first among them. At least a token for either.
+std::vector<Scheduler::Chunk> Scheduler::share_room(const Line& line, PromptRoom& room,
+                                                    int32_t sequences) const {
+  std::vector<Chunk> chunks;
+  const auto give = [&](Chunk& chunk, const PromptRoom& within, int32_t left, int32_t least) {
+    const int32_t start = sequences_.at(chunk.sequence).cached + chunk.tokens;
+    const int32_t tokens = std::min(std::max(within.fits(start), least), left);
+    room.take(start, tokens);
+    chunk.tokens += tokens;
+    return tokens;
+  };
+  const auto left_of = [this](uint64_t id) {
     const Sequence& sequence = sequences_.at(id);
-    const auto left = static_cast<int32_t>(sequence.tokens.size()) - sequence.cached;
-    const int32_t count = std::min(tokens - taken, left);
-    make_unready(id, sequence);
-    DURE_CHECK(add_slice(id, count, plan));  // it has the pages of all its tokens
-    taken += count;
-    --sequences;
-    // The rest of it may follow in the next step, whether or not this one is done by then.
-    if (count < left) {
-      group.filling[sequence.line].emplace(sequence.arrival, id);
-      break;
+    return static_cast<int32_t>(sequence.tokens.size()) - sequence.cached;
+  };
+  const uint64_t first = line.begin()->second;
+  chunks.push_back({first, 0});
+  give(chunks[0], room.half(), left_of(first), 1);
+
+  std::vector<std::pair<int32_t, uint64_t>> shortest;
+  for (const auto& [arrival, id] : line) {
+    shortest.emplace_back(left_of(id) - (id == first ? chunks[0].tokens : 0), id);
+  }
+  std::stable_sort(shortest.begin(), shortest.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [left, id] : shortest) {
+    if (room.closed()) break;
+    if (id == first) {
+      if (give(chunks[0], room, left, 0) < left) break;
+    } else if (static_cast<int32_t>(chunks.size()) < sequences) {
+      Chunk chunk{id, 0};
+      const int32_t tokens = give(chunk, room, left, chunks.size() == 1 ? 1 : 0);
+      if (tokens > 0) chunks.push_back(chunk);
+      if (tokens < left) break;
     }
   }
-  return taken;
+  return chunks;
 }
 
 // In the order of admission: class, the tenant's share, arrival.
