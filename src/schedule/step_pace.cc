@@ -10,6 +10,9 @@ namespace {
 constexpr double weight_of_old = 0.95;  // of a step, for each one after it
 // What decoding alone takes is measured again now and then.
 constexpr int32_t steps_between_probes = 64;
+// Chunks of one size do not tell what each token costs from what there being any does, so every so
+// many steps with prompts one has half.
+constexpr int32_t steps_between_halves = 8;
 // Estimates may be wrong, so chunks grow step by step: to twice the last one, or this many tokens.
 constexpr double growth = 2.0;
 constexpr double first_chunk = 8.0;
@@ -117,7 +120,8 @@ PromptRoom StepPace::room(const PacedStep& decodes, int32_t tokens) const {
   const double seconds =
       prompts_.known() ? paced_seconds(stretch_, alone_.seconds(numbers_of_decodes(decodes)), cost)
                        : PromptRoom::no_limit;
-  return PromptRoom(tokens, seconds, cost, growth * std::max(first_chunk, last_taken_));
+  const PromptRoom room(tokens, seconds, cost, growth * std::max(first_chunk, last_taken_));
+  return mixed_in_a_row_ % steps_between_halves == steps_between_halves - 1 ? room.half() : room;
 }
 
 void StepPace::saw(const PacedStep& step, double seconds) {

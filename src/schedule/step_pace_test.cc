@@ -107,6 +107,22 @@ TEST(StepPace, DoesNotCutPromptsWhereThatCannotHelp) {
   EXPECT_EQ(paced_tokens(1.5, 0.001, {0.0, 1.0}), 1.0);
 }
 
+// Each explanation of chunks of one size would justify them.
+TEST(StepPace, TellsWhatTokensCostFromWhatAnyPromptCosts) {
+  Machine machine;
+  machine.any_prompt = 0.002;
+  machine.token = 0.0001;
+  StepPace pace(1.8);
+  for (int i = 0; i < 300; ++i) {
+    const PacedStep step = take(pace, {10, 1000.0});
+    const double ratio = machine.seconds(step) / machine.alone(step);
+    if (i > 100) EXPECT_LE(ratio, 1.85) << i;
+    pace.saw(step, machine.seconds(step));
+  }
+  pace.saw({10, 1000.0}, machine.alone({10, 1000.0}));
+  EXPECT_NEAR(take(pace, {10, 1000.0}).prompt_tokens, 140, 5);  // (0.8 * 0.02 - 0.002) / 0.0001
+}
+
 // Nothing is known at first, and a noisy slope may come out as none.
 TEST(StepPace, NeverTakesMoreThanTwiceTheLastChunk) {
   StepPace pace(2.0);
