@@ -167,16 +167,17 @@ std::span<const int32_t> Scheduler::tokens(uint64_t id) const {
   return sequences_.at(id).tokens;
 }
 
-void Scheduler::make_ready(uint64_t id, const Sequence& sequence) {
+void Scheduler::make_ready(uint64_t id, Sequence& sequence) {
   Group& group = group_of(sequence);
+  const auto left = static_cast<int32_t>(sequence.tokens.size()) - sequence.cached;
   // One token of a sequence that has begun is a decode, be it the last of its prompt.
-  const bool decoding =
-      sequence.cached > 0 && sequence.cached + 1 == static_cast<int32_t>(sequence.tokens.size());
-  if (decoding) {
+  if (sequence.cached > 0 && left == 1) {
     group.decoding.push_back(id);
-  } else {
-    group.filling[sequence.line].emplace(sequence.arrival, id);
+    return;
   }
+  PromptLine& line = group.filling[sequence.line];
+  sequence.place = line.shares.enter(left);
+  line.order.emplace(sequence.place, sequence.arrival, id);
 }
 
 void Scheduler::make_unready(uint64_t id, const Sequence& sequence) {
@@ -184,8 +185,11 @@ void Scheduler::make_unready(uint64_t id, const Sequence& sequence) {
   std::erase(group.decoding, id);
   const auto line = group.filling.find(sequence.line);
   if (line == group.filling.end()) return;
-  line->second.erase(sequence.arrival);
-  if (line->second.empty()) group.filling.erase(line);
+  if (line->second.order.erase({sequence.place, sequence.arrival, id}) == 0) return;
+  if (sequence.cached < static_cast<int32_t>(sequence.tokens.size())) {
+    line->second.shares.leave(sequence.place);
+  }
+  if (line->second.order.empty()) group.filling.erase(line);
 }
 
 void Scheduler::leave(uint64_t id, Sequence& sequence) {

@@ -14,10 +14,9 @@
 // - Where pages run out, the sequence last in order (worse class, later arrival) gives up its own;
 //   its place is kept, and it is computed anew when there is room, but for what is still cached.
 // - A step gives every dp group max_batch_tokens tokens: decoding sequences first (one each, the
-//   one that waited longest first), then prompts by class and tenant as in admission; of a tenant's
-//   prompts half for the first to arrive and half for those with the fewest tokens left, so that a
-//   long one is not in every other's way. Prompts take no more than keeps the step's time near that
-//   of decoding alone (step_pace.h).
+//   one that waited longest first), then prompts by class and tenant as in admission, of a tenant's
+//   prompts the one that would be done first if they shared alike (fair_finish.h). Prompts take no
+//   more than keeps the step's time near that of decoding alone (step_pace.h).
 // - With several steps in flight (pipeline stages) a step takes no more than its share of the
 //   running sequences, so that no stage runs dry; chunks of one prompt may follow each other.
 #pragma once
@@ -29,9 +28,11 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "schedule/fair_finish.h"
 #include "schedule/fair_share.h"
 #include "schedule/page_cache.h"
 #include "schedule/slot_pool.h"
@@ -183,9 +184,17 @@ class Scheduler {
     PageCache::Node node = PageCache::root;
     int32_t promised = 0;
     bool entered = false;
+    double place = 0.0;     // among prompts of its line
     int32_t in_flight = 0;  // steps
     bool cancelled = false;
   };
+
+  // Prompts of one class and tenant that are being computed.
+  struct PromptLine {
+    std::set<std::tuple<double, uint64_t, uint64_t>> order;  // place, arrival, id
+    FairFinish shares;
+  };
+  using Prompts = std::map<std::pair<int32_t, std::string>, PromptLine>;
 
   struct Group {  // one dp group
     Group(const ScheduleOptions& options)
@@ -195,7 +204,7 @@ class Scheduler {
     Order order;
     int64_t tokens = 0;             // of its running sequences
     std::deque<uint64_t> decoding;  // ready for a step, the longest waiting first
-    Lines filling;                  // ready for a step
+    Prompts filling;                // ready for a step
     // Hashes of pages that running sequences are going to compute, and by how many.
     std::unordered_map<uint64_t, int32_t> promised;
   };
@@ -204,11 +213,6 @@ class Scheduler {
     uint64_t id = 0;
     std::vector<std::pair<uint64_t, bool>> slices;  // sequence, and whether it wants a token
     PacedStep content;
-  };
-
-  struct Chunk {  // of a prompt
-    uint64_t sequence = 0;
-    int32_t tokens = 0;
   };
 
   // What a group can do for a sequence that waits.
@@ -236,8 +240,7 @@ class Scheduler {
   void plan_decodes(Group& group, int32_t sequences, StepPlan& plan, PacedStep& content);
   void plan_prompts(Group& group, PromptRoom room, int32_t sequences, StepPlan& plan,
                     PacedStep& content);
-  Lines::iterator next_filling(Group& group);
-  std::vector<Chunk> share_room(const Line& line, PromptRoom& room, int32_t sequences) const;
+  Prompts::iterator next_filling(Group& group);
   bool add_slice(uint64_t id, int32_t count, StepPlan& plan);
   bool grow(Sequence& sequence, int32_t pages);
   void charge(Sequence& sequence, int32_t start);
@@ -252,7 +255,7 @@ class Scheduler {
   void wait(uint64_t id, Sequence& sequence);
   Finish append(Sequence& sequence, int32_t token);
   void go_on(uint64_t id, Sequence& sequence, Finish finish);
-  void make_ready(uint64_t id, const Sequence& sequence);
+  void make_ready(uint64_t id, Sequence& sequence);
   void make_unready(uint64_t id, const Sequence& sequence);
   void leave(uint64_t id, Sequence& sequence);
   void preempt(uint64_t id);

@@ -40,7 +40,7 @@ std::optional<uint64_t> Scheduler::running_alone() {
 }
 
 void Scheduler::plan_alone(uint64_t id, StepPlan& plan) {
-  const Sequence& sequence = sequences_.at(id);
+  Sequence& sequence = sequences_.at(id);
   make_unready(id, sequence);
   add_slice(id, options_.max_batch_tokens, plan);
   const bool ready = plan.slices.empty() || !plan.slices.front().wants_token;
@@ -94,70 +94,30 @@ void Scheduler::plan_prompts(Group& group, PromptRoom room, int32_t sequences, S
   while (!room.closed() && sequences > 0) {
     const auto line = next_filling(group);
     if (line == group.filling.end()) break;
-    bool all = true;
-    for (const auto [id, tokens] : share_room(line->second, room, sequences)) {
-      const Sequence& sequence = sequences_.at(id);
-      content.prompt_tokens += tokens;
-      content.prompt_keys += keys_seen(sequence.cached, tokens);
-      make_unready(id, sequence);
-      DURE_CHECK(add_slice(id, tokens, plan));  // it has the pages of all its tokens
-      --sequences;
-      // The rest of it may follow in the next step, whether or not this one is done by then.
-      if (sequence.cached < static_cast<int32_t>(sequence.tokens.size())) {
-        group.filling[sequence.line].emplace(sequence.arrival, id);
-        all = false;
-      }
-    }
-    if (!all) break;
-  }
-}
-
-// Half for the first to arrive; then as much as they can take for those with the least left, the
-// first among them. At least a token for either.
-std::vector<Scheduler::Chunk> Scheduler::share_room(const Line& line, PromptRoom& room,
-                                                    int32_t sequences) const {
-  std::vector<Chunk> chunks;
-  const auto give = [&](Chunk& chunk, const PromptRoom& within, int32_t left, int32_t least) {
-    const int32_t start = sequences_.at(chunk.sequence).cached + chunk.tokens;
-    const int32_t tokens = std::min(std::max(within.fits(start), least), left);
-    room.take(start, tokens);
-    chunk.tokens += tokens;
-    return tokens;
-  };
-  const auto left_of = [this](uint64_t id) {
+    const uint64_t id = std::get<2>(*line->second.order.begin());
     const Sequence& sequence = sequences_.at(id);
-    return static_cast<int32_t>(sequence.tokens.size()) - sequence.cached;
-  };
-  const uint64_t first = line.begin()->second;
-  chunks.push_back({first, 0});
-  give(chunks[0], room.half(), left_of(first), 1);
-
-  std::vector<std::pair<int32_t, uint64_t>> shortest;
-  for (const auto& [arrival, id] : line) {
-    shortest.emplace_back(left_of(id) - (id == first ? chunks[0].tokens : 0), id);
+    const auto left = static_cast<int32_t>(sequence.tokens.size()) - sequence.cached;
+    const int32_t least = content.prompt_tokens == 0 ? 1 : 0;
+    const int32_t tokens = std::min(std::max(room.fits(sequence.cached), least), left);
+    if (tokens == 0) break;
+    room.take(sequence.cached, tokens);
+    content.prompt_tokens += tokens;
+    content.prompt_keys += keys_seen(sequence.cached, tokens);
+    --sequences;
+    DURE_CHECK(add_slice(id, tokens, plan));  // it has the pages of all its tokens
+    line->second.shares.served(tokens);
+    // The rest of it may follow in the next step, whether or not this one is done by then.
+    if (tokens < left) break;
+    make_unready(id, sequence);
   }
-  std::stable_sort(shortest.begin(), shortest.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [left, id] : shortest) {
-    if (room.closed()) break;
-    if (id == first) {
-      if (give(chunks[0], room, left, 0) < left) break;
-    } else if (static_cast<int32_t>(chunks.size()) < sequences) {
-      Chunk chunk{id, 0};
-      const int32_t tokens = give(chunk, room, left, chunks.size() == 1 ? 1 : 0);
-      if (tokens > 0) chunks.push_back(chunk);
-      if (tokens < left) break;
-    }
-  }
-  return chunks;
 }
 
-// In the order of admission: class, the tenant's share, arrival.
-Scheduler::Lines::iterator Scheduler::next_filling(Group& group) {
+// In the order of admission: class, the tenant's share; of prompts of one tenant see fair_finish.h.
+Scheduler::Prompts::iterator Scheduler::next_filling(Group& group) {
   auto best = group.filling.end();
   std::optional<std::tuple<int64_t, double, uint64_t>> first;
   for (auto line = group.filling.begin(); line != group.filling.end(); ++line) {
-    const Sequence& head = sequences_.at(line->second.begin()->second);
+    const Sequence& head = sequences_.at(std::get<2>(*line->second.order.begin()));
     const std::tuple rank(head.rank, head.tenant->served, head.arrival);
     if (first && *first <= rank) continue;
     first = rank;
