@@ -20,13 +20,18 @@ LocalWalk walk_tokens(LazyDfa& dfa, const Automaton& automaton, const TokenTrie&
   uint64_t visited = 0;
   uint32_t first = dfa.state_of(key);
   const auto spent = [&] { return visited + dfa.work() - made_before; };
+  const auto cut_short = [&] {
+    out.complete = false;
+    work = 0;
+    return out;
+  };
   for (const uint32_t start : starts) {
     const size_t base = nodes[start].depth;
     states[base] = first;
     const uint32_t end = nodes[start].end;
     for (uint32_t at = start + 1; at < end;) {
       const TokenTrie::Node& node = nodes[at];
-      ++visited;
+      if (++visited > work) return cut_short();
       if (node.deepest <= scope.above) {
         at = node.end;
         continue;
@@ -34,11 +39,7 @@ LocalWalk walk_tokens(LazyDfa& dfa, const Automaton& automaton, const TokenTrie&
       const uint8_t byte_class = class_of[node.byte];
       uint32_t state = dfa.known(states[node.depth - 1U], byte_class);
       if (state == LazyDfa::unknown) {
-        if (spent() > work) {
-          out.complete = false;
-          work = 0;
-          return out;
-        }
+        if (spent() > work) return cut_short();
         if (dfa.too_large()) {
           dfa.restart({states.data() + base, static_cast<size_t>(node.depth - base)});
           first = states[base];

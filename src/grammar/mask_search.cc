@@ -30,13 +30,13 @@ LocalKey cut_counts(const LocalKey& key, uint32_t sight) {
 }  // namespace
 
 MaskSearch::MaskSearch(const Automaton& automaton, const TokenTrie& trie, MaskCache& cache,
-                       LazyDfa& dfa, Stepper& stepper)
+                       LazyDfa& dfa, Stepper& stepper, uint64_t work)
     : automaton_(automaton),
       trie_(trie),
       cache_(cache),
       dfa_(dfa),
       stepper_(stepper),
-      work_(max_mask_work) {}
+      work_(work) {}
 
 // Sorts configurations by the frame they have in common: the uppermost one of a call that is not
 // small. Those above it belong to the key, their counts cut to what a token can see of them.
@@ -136,7 +136,6 @@ std::vector<uint32_t> MaskSearch::follow(const Group& group, std::span<const uin
   return escapes;
 }
 
-// When the work ran out, at least what single bytes allow is complete, so that there is a way on.
 void MaskSearch::allow_single_bytes(const Configs& configs, std::span<uint64_t> mask) {
   const auto& nodes = trie_.nodes();
   Configs after;
@@ -149,7 +148,7 @@ void MaskSearch::allow_single_bytes(const Configs& configs, std::span<uint64_t> 
   }
 }
 
-void MaskSearch::run(const Frames& frames, const Configs& configs, std::span<uint64_t> mask) {
+bool MaskSearch::run(const Frames& frames, const Configs& configs, std::span<uint64_t> mask) {
   frames_ = frames;
   groups_.clear();
   pending_.clear();
@@ -172,7 +171,7 @@ void MaskSearch::run(const Frames& frames, const Configs& configs, std::span<uin
     work_ -= std::min(work_, stepper_.work() - before);
     add(below, escapes);
   }
-  if (work_ == 0) allow_single_bytes(configs, mask);
+  return work_ > 0;
 }
 
 }  // namespace dure::grammar

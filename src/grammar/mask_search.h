@@ -19,10 +19,15 @@ namespace dure::grammar {
 class MaskSearch {
  public:
   MaskSearch(const Automaton& automaton, const TokenTrie& trie, MaskCache& cache, LazyDfa& dfa,
-             Stepper& stepper);
+             Stepper& stepper, uint64_t work);
 
-  // Adds the tokens that can follow `configs` over `frames`.
-  void run(const Frames& frames, const Configs& configs, std::span<uint64_t> mask);
+  // Adds the tokens that can follow `configs` over `frames`. False: the work ran out before all
+  // were found.
+  bool run(const Frames& frames, const Configs& configs, std::span<uint64_t> mask);
+  // Adds all tokens of one byte that can follow: then, at least, there is a way on.
+  void allow_single_bytes(const Configs& configs, std::span<uint64_t> mask);
+
+  uint64_t work_left() const { return work_; }
 
  private:
   // Configurations above one frame.
@@ -42,7 +47,6 @@ class MaskSearch {
                                std::span<uint64_t> mask);
   std::shared_ptr<const CachedWalk> walk_all(const LocalKey& key, uint32_t room, Scope scope);
   LocalWalk walk(LocalKey key, uint32_t room, std::span<const uint32_t> nodes, Scope scope);
-  void allow_single_bytes(const Configs& configs, std::span<uint64_t> mask);
 
   const Automaton& automaton_;
   const TokenTrie& trie_;

@@ -11,6 +11,11 @@
 #include "grammar/mask_search.h"
 
 namespace dure::grammar {
+namespace {
+
+constexpr uint64_t unbounded_work = UINT64_MAX;  // limits.h bounds it all the same
+
+}  // namespace
 
 struct Constraint::Shared {
   // What one thread works with while it makes a mask.
@@ -58,12 +63,22 @@ Matcher::Matcher(std::shared_ptr<const Constraint> constraint)
 }
 
 bool Matcher::accept(uint32_t token) {
+  uint64_t work = unbounded_work;
+  return accept(token, work);
+}
+
+bool Matcher::accept(uint32_t token, uint64_t& work) {
   const TokenTrie& tokens = constraint_->tokens();
   if (token >= tokens.vocabulary_size() || tokens.bytes(token).empty()) return false;
-  return accept_bytes(tokens.bytes(token));
+  return accept_bytes(tokens.bytes(token), work);
 }
 
 bool Matcher::accept_bytes(std::string_view bytes) {
+  uint64_t work = unbounded_work;
+  return accept_bytes(bytes, work);
+}
+
+bool Matcher::accept_bytes(std::string_view bytes, uint64_t& work) {
   const Automaton& automaton = constraint_->grammar().automaton();
   Stepper stepper(automaton);
   Frames frames = frames_;
@@ -71,10 +86,16 @@ bool Matcher::accept_bytes(std::string_view bytes) {
   for (const char byte : bytes) {
     if (frames.size() > max_frames) frames.keep_only(from.items, max_frames);
     if (!stepper.step(frames, automaton.max_depth(), from, static_cast<uint8_t>(byte), to)) {
+      work -= std::min(work, stepper.work());
+      return false;
+    }
+    if (stepper.work() >= work) {
+      work = 0;
       return false;
     }
     std::swap(from, to);
   }
+  work -= stepper.work();
   frames.keep_only(from.items, max_frames);
   from.items.shrink_to_fit();
   frames_ = std::move(frames);
@@ -83,13 +104,30 @@ bool Matcher::accept_bytes(std::string_view bytes) {
 }
 
 void Matcher::fill_mask(std::span<uint64_t> mask) const {
+  search(mask, max_mask_work, [&](MaskSearch& search) {
+    if (!search.run(frames_, configs_, mask)) search.allow_single_bytes(configs_, mask);
+  });
+}
+
+bool Matcher::fill_mask(std::span<uint64_t> mask, uint64_t& work) const {
+  bool complete = false;
+  search(mask, work, [&](MaskSearch& search) {
+    complete = search.run(frames_, configs_, mask);
+    work = search.work_left();
+  });
+  return complete;
+}
+
+template <class Use>
+void Matcher::search(std::span<uint64_t> mask, uint64_t work, const Use& use) const {
   DURE_CHECK(mask.size() == constraint_->tokens().mask_words());
   std::ranges::fill(mask, 0);
   const Automaton& automaton = constraint_->grammar().automaton();
   Constraint::Shared& shared = *constraint_->shared_;
   auto worker = shared.take(automaton);
-  MaskSearch(automaton, constraint_->tokens(), shared.cache, worker->dfa, worker->stepper)
-      .run(frames_, configs_, mask);
+  MaskSearch search(automaton, constraint_->tokens(), shared.cache, worker->dfa, worker->stepper,
+                    work);
+  use(search);
   shared.give_back(std::move(worker));
 }
 

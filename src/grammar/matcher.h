@@ -45,14 +45,19 @@ class Matcher {
  public:
   explicit Matcher(std::shared_ptr<const Constraint> constraint);
 
-  // Takes the token if it may come next; else false, and nothing has changed.
+  // Takes the token if it may come next; else false, and nothing has changed. So with the second,
+  // which counts `work` down, where that does not suffice: then it is 0 afterwards.
   bool accept(uint32_t token);
+  bool accept(uint32_t token, uint64_t& work);
   bool accept_bytes(std::string_view bytes);
 
   // Sets the bit of every token that may come next and clears the others; bit i % 64 of word i
   // / 64. mask: tokens().mask_words() words. Ends of sequence are no part of it: see may_end. Where
   // no token has the bytes that the grammar needs next, no bit is set and may_end is false.
   void fill_mask(std::span<uint64_t> mask) const;
+  // False where so much work does not suffice: then `work` is 0, and the mask of no use. One unit
+  // takes some 10 ns. What has been asked for before mostly costs next to nothing.
+  bool fill_mask(std::span<uint64_t> mask, uint64_t& work) const;
 
   bool may_end() const { return configs_.finished; }        // the answer is complete as it is
   bool must_end() const { return configs_.items.empty(); }  // and nothing can follow
@@ -60,6 +65,10 @@ class Matcher {
   size_t bytes() const;  // of memory
 
  private:
+  bool accept_bytes(std::string_view bytes, uint64_t& work);
+  template <class Use>
+  void search(std::span<uint64_t> mask, uint64_t work, const Use& use) const;
+
   std::shared_ptr<const Constraint> constraint_;
   Frames frames_;
   Configs configs_;

@@ -62,6 +62,33 @@ TEST(Matcher, LeavesItsStateAloneWhenItRefuses) {
   EXPECT_THAT(testing::allowed(matcher, *tokens), ::testing::IsEmpty());
 }
 
+TEST(Matcher, SaysThatItsWorkDoesNotSufficeAndHasChangedNothing) {
+  const auto tokens = real_tokens();
+  Matcher matcher = matcher_of(compile_regex("([ab]*a[ab]{13}|x)+"), tokens);
+  const auto next = static_cast<uint32_t>(testing::allowed(matcher, *tokens).front());
+  uint64_t work = 2;
+  EXPECT_FALSE(matcher.accept(next, work));
+  EXPECT_EQ(work, 0U);
+  work = 100'000;
+  EXPECT_TRUE(matcher.accept(next, work));
+  EXPECT_LT(work, 100'000U);
+  EXPECT_GT(work, 0U);
+  const uint64_t left = work;
+  EXPECT_FALSE(matcher.accept(256'000, work));  // refused, not cut short
+  EXPECT_EQ(work, left);
+
+  std::vector<uint64_t> mask(tokens->mask_words());
+  work = 1'000;
+  EXPECT_FALSE(matcher.fill_mask(mask, work));
+  EXPECT_EQ(work, 0U);
+  std::vector<uint64_t> whole(tokens->mask_words());
+  matcher.fill_mask(whole);
+  work = 10'000;  // of what was made just now
+  EXPECT_TRUE(matcher.fill_mask(mask, work));
+  EXPECT_GT(work, 0U);
+  EXPECT_EQ(mask, whole);
+}
+
 TEST(Matcher, IsRebuiltByReplayAndCopied) {
   const auto tokens = testing::mixed_tokens();
   const Matcher fresh = matcher_of(compile_json_schema(person), tokens);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -163,11 +164,27 @@ void Scheduler::isolate(uint64_t id) {
   if (sequences_.contains(id)) alone_.push_back(id);
 }
 
+void Scheduler::hold(uint64_t id) {
+  const auto found = sequences_.find(id);
+  if (found == sequences_.end()) return;
+  found->second.held = true;
+  if (found->second.running) make_unready(id, found->second);
+}
+
+void Scheduler::release(uint64_t id) {
+  const auto found = sequences_.find(id);
+  if (found == sequences_.end() || !std::exchange(found->second.held, false)) return;
+  Sequence& sequence = found->second;
+  const bool wholly_out = sequence.cached == static_cast<int32_t>(sequence.tokens.size());
+  if (sequence.running && !sequence.cancelled && !wholly_out) make_ready(id, sequence);
+}
+
 std::span<const int32_t> Scheduler::tokens(uint64_t id) const {
   return sequences_.at(id).tokens;
 }
 
 void Scheduler::make_ready(uint64_t id, Sequence& sequence) {
+  if (sequence.held) return;
   Group& group = group_of(sequence);
   const auto left = static_cast<int32_t>(sequence.tokens.size()) - sequence.cached;
   // One token of a sequence that has begun is a decode, be it the last of its prompt.

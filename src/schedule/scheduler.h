@@ -17,6 +17,7 @@
 //   one that waited longest first), then prompts by class and tenant as in admission, of a tenant's
 //   prompts the one that would be done first if they shared alike (fair_finish.h). Prompts take no
 //   more than keeps the step's time near that of decoding alone (step_pace.h).
+// - A sequence that is held (hold()) lets others go first, and stops no admission.
 // - With several steps in flight (pipeline stages) a step takes no more than its share of the
 //   running sequences, so that no stage runs dry; chunks of one prompt may follow each other.
 #pragma once
@@ -136,6 +137,12 @@ class Scheduler {
   // ranks die of.
   void isolate(uint64_t sequence);
 
+  // Until it is released, no step begins that has the sequence in it: what its next token may be is
+  // not known yet. It keeps its place and its pages, as long as nobody before it needs them, and
+  // takes no new ones. Both: known or not.
+  void hold(uint64_t sequence);
+  void release(uint64_t sequence);
+
   // Prompt and what was produced so far. `sequence` must be live.
   std::span<const int32_t> tokens(uint64_t sequence) const;
 
@@ -171,6 +178,7 @@ class Scheduler {
     int64_t served_then = 0;  // to all, when it was submitted
     std::optional<int32_t> reused;
     bool preempted = false;
+    bool held = false;
 
     // Of running ones.
     bool running = false;

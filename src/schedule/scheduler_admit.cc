@@ -26,6 +26,10 @@ void Scheduler::admit() {
     if (best == next.size()) break;
     const uint64_t id = next[best].second->second;
     Sequence& sequence = sequences_.at(id);
+    if (sequence.held) {
+      ++next[best].second;
+      continue;
+    }
     Offer offer = best_offer(sequence);
     if (offer.promised > 0) {
       ++next[best].second;

@@ -34,7 +34,8 @@ std::optional<uint64_t> Scheduler::running_alone() {
     return found == sequences_.end() || found->second.cancelled;
   });
   for (const uint64_t id : alone_) {
-    if (sequences_.at(id).running) return id;
+    const Sequence& sequence = sequences_.at(id);
+    if (sequence.running && !sequence.held) return id;
   }
   return std::nullopt;
 }

@@ -1,6 +1,6 @@
-// Random submissions, cancellations, steps, deaths of the ranks and isolations against a model
-// that remembers what every place of every page holds: no sequence ever reads a token that is not
-// its own, all end with the tokens of an undisturbed run, nothing is leaked, everything ends.
+// Random submissions, cancellations, steps, holds, deaths of the ranks and isolations against a
+// model that remembers what every place of every page holds: no sequence ever reads a token that is
+// not its own, all end with the tokens of an undisturbed run, nothing is leaked, everything ends.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -46,6 +46,10 @@ class Driver {
         lose_ranks();
       } else if (choice < 4 && last_id_ > 0) {
         scheduler_.isolate(1 + random_() % last_id_);
+      } else if (choice < 12 && last_id_ > 0) {
+        hold();
+      } else if (choice < 24) {
+        release();
       } else if (choice < 100) {
         submit();
       } else if (choice < 130) {
@@ -59,6 +63,7 @@ class Driver {
   }
 
   void drain() {
+    while (!held_.empty()) release();
     int rounds = 0;
     while ((!live_.empty() || !out_.empty()) && !::testing::Test::HasFatalFailure()) {
       plan();
@@ -111,6 +116,21 @@ class Driver {
     live_.erase(id);
   }
 
+  // Any, live or not, waiting, in a step or between two.
+  void hold() {
+    const uint64_t id = last_id_ - random_() % std::min<uint64_t>(last_id_, 20);
+    scheduler_.hold(id);
+    held_.insert(id);
+  }
+
+  void release() {
+    if (held_.empty()) return;
+    const auto any =
+        std::next(held_.begin(), static_cast<std::ptrdiff_t>(random_() % held_.size()));
+    scheduler_.release(*any);
+    held_.erase(any);
+  }
+
   void lose_ranks() {
     scheduler_.lose_ranks();
     out_.clear();
@@ -137,6 +157,7 @@ class Driver {
       const auto found = live_.find(slice.sequence);
       ASSERT_NE(found, live_.end()) << "a slice of a dead sequence";
       ASSERT_TRUE(seen.insert(slice.sequence).second) << "twice in a step";
+      ASSERT_FALSE(held_.contains(slice.sequence));
       Expected& expected = found->second;
       ASSERT_EQ(static_cast<size_t>(slice.length), expected.tokens.size());
       ASSERT_FALSE(slice.tokens.empty());
@@ -239,6 +260,7 @@ class Driver {
   std::deque<std::pair<StepPlan, std::vector<int32_t>>> out_;
   std::map<std::tuple<int32_t, int32_t, int32_t>, uint64_t> content_;  // dp, page, offset
   std::map<std::pair<int32_t, int32_t>, uint64_t> states_;             // dp, slot -> owner
+  std::set<uint64_t> held_;
   uint64_t last_id_ = 0;
   uint64_t outcome_ = 0;
   int64_t finished_ = 0;

@@ -62,6 +62,50 @@ TEST(Scheduler, CutsAPromptIntoChunksAndAsksForATokenOnlyAtItsEnd) {
   EXPECT_FALSE(scheduler.next_step());
 }
 
+TEST(Scheduler, GoesOnWithoutWhoIsHeldAndFromThereWhenItIsReleased) {
+  Scheduler scheduler(small());
+  scheduler.submit(request(1, 3, 3));
+  scheduler.submit(request(2, 3, 9));
+  answer(scheduler, *scheduler.next_step(), 7);
+  scheduler.hold(1);
+  scheduler.submit(request(3, 2, 2));
+  scheduler.hold(3);  // before it was admitted
+  for (int i = 0; i < 3; ++i) {
+    const StepPlan without = *scheduler.next_step();
+    ASSERT_EQ(without.slices.size(), 1u);
+    EXPECT_EQ(without.slices[0].sequence, 2u);
+    answer(scheduler, without, 7);
+  }
+  EXPECT_EQ(scheduler.waiting(), 1);
+  scheduler.release(1);
+  scheduler.release(1);
+  scheduler.release(3);
+  const StepPlan all = *scheduler.next_step();
+  ASSERT_EQ(all.slices.size(), 3u);
+  EXPECT_EQ(all.slices[0].sequence, 2u);
+  EXPECT_EQ(all.slices[1].sequence, 1u);
+  EXPECT_EQ(all.slices[1].start, 3);
+  EXPECT_EQ(all.slices[2].sequence, 3u);
+}
+
+TEST(Scheduler, StopsNobodyForOneThatIsHeldBeforeThem) {
+  Scheduler scheduler(small());
+  scheduler.submit(request(1, 6, 26));
+  scheduler.hold(1);
+  scheduler.isolate(1);
+  scheduler.submit(request(2, 6, 26));
+  EXPECT_EQ(scheduler.next_step()->slices.at(0).sequence, 2u);
+  scheduler.hold(2);  // with a step in flight
+  scheduler.complete(0, std::vector<int32_t>{7});
+  EXPECT_FALSE(scheduler.next_step());
+  scheduler.lose_ranks();
+  EXPECT_FALSE(scheduler.next_step());
+  scheduler.cancel(1);
+  scheduler.release(1);
+  scheduler.release(2);
+  EXPECT_EQ(scheduler.next_step()->slices.at(0).sequence, 2u);
+}
+
 TEST(Scheduler, ComputesASequenceAnewWhenItGrowsBeyondTheGivenLength) {
   ScheduleOptions options = small();
   options.recompute_beyond = 7;

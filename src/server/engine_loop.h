@@ -23,6 +23,7 @@ struct EngineOptions {
   ScheduleOptions schedule;
   int32_t vocab = 0;        // tokens that the ranks may answer with
   int max_requests = 1024;  // running and waiting; more are refused
+  int mask_threads = 2;     // make what the engine's thread has no time for (mask_workers.h)
   RestartPolicy restart;
   std::chrono::milliseconds step_timeout{90'000};  // then the group is taken for dead
   // On the engine's thread.

@@ -16,6 +16,7 @@ constexpr auto stats_wait = std::chrono::seconds(1);
 EngineLoop::Thread::Thread(EngineOptions options, std::shared_ptr<const Tokenizer> tokenizer,
                            GroupFactory factory)
     : options_(std::move(options)),
+      masks_(options_.mask_threads, [this](MaskReady ready) { post(std::move(ready)); }),
       supervisor_(
           std::move(factory), [this](GroupEvent event) { post(std::move(event)); },
           options_.restart),
@@ -71,6 +72,19 @@ void EngineLoop::Thread::handle(Submit& mail) {
     return generation.sink->on_error(error);
   }
   live_.add(mail.id, std::move(generation), Clock::now());
+  uint64_t work = UINT64_MAX;
+  find_mask(mail.id, work);
+}
+
+void EngineLoop::Thread::handle(MaskReady& mail) {
+  if (!live_.contains(mail.sequence)) return;
+  if (!mail.error) {
+    live_.set_mask(mail.sequence, std::move(mail.mask));
+    return scheduler_.release(mail.sequence);
+  }
+  scheduler_.cancel(mail.sequence);
+  --admitted_;
+  live_.fail(mail.sequence, *mail.error);
 }
 
 void EngineLoop::Thread::handle(Cancel& mail) {

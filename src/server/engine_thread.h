@@ -9,6 +9,7 @@
 
 #include "server/engine_loop.h"
 #include "server/mailbox.h"
+#include "server/mask_workers.h"
 
 namespace dure {
 
@@ -33,7 +34,7 @@ class EngineLoop::Thread {
     Clock::time_point when_latest;
     bool orderly = true;
   };
-  using Mail = std::variant<Submit, Cancel, AskStatsFor, Stop, GroupEvent>;
+  using Mail = std::variant<Submit, Cancel, AskStatsFor, Stop, MaskReady, GroupEvent>;
 
   Thread(EngineOptions options, std::shared_ptr<const Tokenizer> tokenizer, GroupFactory factory);
   ~Thread();
@@ -61,6 +62,7 @@ class EngineLoop::Thread {
   void handle(Cancel& mail);
   void handle(AskStatsFor& mail);
   void handle(Stop& mail);
+  void handle(MaskReady& mail);
   void handle(GroupEvent& mail);
   void on(const LoadProgress& progress);
   void on(const GroupReady& ready);
@@ -69,6 +71,7 @@ class EngineLoop::Thread {
   void on(const GroupFailed& failure);
   void group_died(const Error& error);
   void suspect_those_in_flight(const Error& error);
+  void find_mask(uint64_t id, uint64_t& work);
   void send_steps();
   Slice slice_of(PlannedSlice planned);
   void check_timeouts();
@@ -81,6 +84,8 @@ class EngineLoop::Thread {
   Mailbox<Mail> mailbox_;
   std::atomic<uint64_t> next_id_{1};
   std::atomic<int> admitted_{0};  // submitted and not ended
+
+  MaskWorkers masks_;
 
   // The engine thread's own.
   Supervisor supervisor_;

@@ -43,14 +43,19 @@ class GenerationSink {
   virtual void on_error(const Error& error) = 0;
 };
 
-// What restricts the next token, such as a grammar. Called on the engine's thread, so every call
-// must be short whatever the input.
+// What restricts the next token, such as a grammar. Used by one thread at a time: the engine's as
+// long as that takes no more than `work`, else one of MaskWorkers.
 class TokenConstraint {
  public:
   virtual ~TokenConstraint() = default;
+  // Only remembers it: what that means is part of the next mask's work.
+  virtual void accept(int32_t token) = 0;
   // As Slice::mask; empty: all.
   virtual std::vector<uint64_t> mask() = 0;
-  virtual void accept(int32_t token) = 0;
+  // The same if so much work suffices (a unit is some 10 ns), which is counted down; else nothing.
+  virtual std::optional<std::vector<uint64_t>> mask_within(uint64_t& work) = 0;
+  // What is one and the same for all that are held to this grammar.
+  virtual std::shared_ptr<const void> grammar() const = 0;
 };
 
 struct Generation {
@@ -65,7 +70,7 @@ struct Generation {
   int32_t priority = 0;    // lower goes first
   std::string tenant;      // who shares the tokens served
   std::string cache_salt;  // only requests with the same one share cached prefixes
-  std::unique_ptr<TokenConstraint> constraint;
+  std::shared_ptr<TokenConstraint> constraint;
   std::shared_ptr<GenerationSink> sink;
 };
 

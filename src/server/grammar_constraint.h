@@ -25,8 +25,10 @@ class GrammarConstraint : public TokenConstraint {
   GrammarConstraint(std::shared_ptr<const grammar::Constraint> constraint,
                     std::vector<int32_t> end_ids, std::optional<FreeReasoning> reasoning);
 
-  std::vector<uint64_t> mask() override;
   void accept(int32_t token) override;
+  std::vector<uint64_t> mask() override;
+  std::optional<std::vector<uint64_t>> mask_within(uint64_t& work) override;
+  std::shared_ptr<const void> grammar() const override { return grammar_; }
 
  private:
   struct Reasoning {
@@ -34,11 +36,14 @@ class GrammarConstraint : public TokenConstraint {
     StreamDecoder decoder;
   };
 
+  bool take_accepted(uint64_t& work);
+  void add_ends(std::vector<uint64_t>& mask) const;
   bool is_end(int32_t token) const;
 
+  std::shared_ptr<const grammar::Constraint> grammar_;
   grammar::Matcher matcher_;
-  size_t words_;
   std::vector<int32_t> end_ids_;
+  std::optional<int32_t> accepted_;     // and not yet taken
   std::optional<Reasoning> reasoning_;  // until it is over
 };
 

@@ -32,11 +32,6 @@ SequenceSetup LiveRequests::setup(uint64_t id, std::span<const int32_t> tokens,
   return setup;
 }
 
-std::vector<uint64_t> LiveRequests::mask(uint64_t id) {
-  const std::unique_ptr<TokenConstraint>& constraint = live_.at(id).generation.constraint;
-  return constraint ? constraint->mask() : std::vector<uint64_t>();
-}
-
 int32_t LiveRequests::next_prompt_token(uint64_t id, std::span<const int32_t> tokens,
                                         int32_t position) const {
   const Live& live = live_.at(id);

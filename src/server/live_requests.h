@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "schedule/scheduler.h"
@@ -37,8 +38,13 @@ class LiveRequests {
   // For the first slice of the sequence in its slot; `tokens` are its own so far, `start` of them
   // before the slice.
   SequenceSetup setup(uint64_t id, std::span<const int32_t> tokens, int32_t start) const;
-  // What its next token may be.
-  std::vector<uint64_t> mask(uint64_t id);
+  // What its next token may be: as set last, all before that.
+  const std::vector<uint64_t>& mask(uint64_t id) const { return live_.at(id).mask; }
+  void set_mask(uint64_t id, std::vector<uint64_t> mask) { live_.at(id).mask = std::move(mask); }
+  // What its masks come from; null: nothing restricts it.
+  const std::shared_ptr<TokenConstraint>& constraint(uint64_t id) const {
+    return live_.at(id).generation.constraint;
+  }
   // The prompt's token at that position if its log-probability is wanted there, else -1.
   int32_t next_prompt_token(uint64_t id, std::span<const int32_t> tokens, int32_t position) const;
 
@@ -62,6 +68,7 @@ class LiveRequests {
     Live(std::shared_ptr<const Tokenizer> tokenizer, Generation made);
     Generation generation;
     TextPipeline text;
+    std::vector<uint64_t> mask;  // of the next token
     int32_t prompt_tokens = 0;
     int32_t completion_tokens = 0;
     RequestTimes times;
