@@ -51,16 +51,16 @@ class Dure:
 
     def local(self, model: pathlib.Path, weights: str) -> dict[str, float]:
         """tokens/s."""
-        def run(prefill: int, decode: int, batch: int):
+        def run(prefill: int, decode: int, batch: int, repeat: int):
             return json.loads(output_of(
                 [str(self.bin / "dure"), "bench-local", str(model), "--threads", self.threads,
                  "--prefill", str(prefill), "--decode", str(decode), "--batch", str(batch),
-                 "--json", *QUANTIZE[weights]]))
-        alone = run(512, 32, 1)
+                 "--repeat", str(repeat), "--json", *QUANTIZE[weights]]))
+        alone = run(512, 32, 1, 3)
         return {"prefill 512": alone["prefill_tokens_per_s"],
                 "decode 1": alone["decode_tokens_per_s"],
-                "decode 16": run(32, 16, 16)["decode_tokens_per_s"],
-                "decode 64": run(32, 16, 64)["decode_tokens_per_s"]}
+                "decode 16": run(32, 16, 16, 1)["decode_tokens_per_s"],
+                "decode 64": run(32, 16, 64, 1)["decode_tokens_per_s"]}
 
     def serve(self, model: pathlib.Path, weights: str, port: int, clients: int,
               tokens: int) -> Served:
