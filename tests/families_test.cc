@@ -102,7 +102,9 @@ std::vector<fs::path> cases() {
   std::vector<fs::path> folders;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(case_root())) {
     const fs::path folder = entry.path().parent_path();
-    if (entry.path().filename() == "expected.safetensors" && fs::exists(folder / "config.json")) {
+    const bool gguf = folder.filename().string().starts_with("gguf-");
+    if (entry.path().filename() == "expected.safetensors" &&
+        (gguf || fs::exists(folder / "config.json"))) {
       folders.push_back(fs::weakly_canonical(folder));
     }
   }

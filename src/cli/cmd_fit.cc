@@ -176,7 +176,7 @@ int run(const Options& options) {
 RunCommand declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model,
-                 "a Hugging Face folder, a config.json, a preset, or a size: 671B")
+                 "a Hugging Face folder, a config.json, a GGUF file, a preset, or a size: 671B")
       ->required();
   app.add_option("--gpu", options->gpu, "h100, b200, …, cpu (this machine) or a size: 80GB")
       ->required();

@@ -181,7 +181,7 @@ int run(const Options& options) {
   check_run_flags(options.run);
   const ModelSpec spec = load_spec(options.run.model);
   std::shared_ptr<const Tokenizer> tokenizer;
-  if (options.prompt_ids.empty() || is_there(options.run.model / "tokenizer.json")) {
+  if (options.prompt_ids.empty() || Tokenizer::is_in(options.run.model)) {
     tokenizer = Tokenizer::load(options.run.model);
   }
   Generated result;

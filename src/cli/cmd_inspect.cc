@@ -17,6 +17,7 @@
 #include "cli/table.h"
 #include "cost/memory.h"
 #include "cost/shard.h"
+#include "gguf/gguf_model.h"
 #include "model/checkpoint.h"
 #include "model/presets.h"
 
@@ -45,8 +46,12 @@ struct Facts {
 
 bool has_weights(const std::filesystem::path& model) {
   std::error_code status;
-  return std::filesystem::exists(model / "model.safetensors", status) ||
+  return gguf_of(model) || std::filesystem::exists(model / "model.safetensors", status) ||
          std::filesystem::exists(model / "model.safetensors.index.json", status);
+}
+
+std::string_view stored_type(const Weight& weight) {
+  return weight.blocks ? to_string(*weight.blocks) : to_string(weight.dtype);
 }
 
 std::string_view to_string(Split split) {
@@ -81,7 +86,7 @@ void gather(Facts& facts, const std::string& model) {
     facts.weight_bytes += weight.bytes();
     if (weight.part == Part::embedding) facts.embedding += weight.elements();
     if (weight.part == Part::lm_head) facts.head += weight.elements();
-    facts.dtypes[std::string(to_string(weight.dtype))] += weight.elements();
+    facts.dtypes[std::string(stored_type(weight))] += weight.elements();
   }
   for (const LayerSpec& layer : facts.spec.layers) {
     const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
@@ -199,7 +204,7 @@ Json to_json(const Facts& facts, bool list_weights) {
     for (const Weight& weight : facts.weights) {
       list.push_back({{"name", weight.name},
                       {"shape", weight.shape},
-                      {"dtype", to_string(weight.dtype)},
+                      {"dtype", stored_type(weight)},
                       {"bytes", weight.bytes()},
                       {"split", to_string(weight.split)}});
     }
@@ -271,7 +276,7 @@ void print_weights(const Facts& facts) {
                {"split by", Table::Align::left}});
   for (const Weight& weight : facts.weights) {
     table.add({weight.name, fmt::format("[{}]", fmt::join(weight.shape, ", ")),
-               std::string(to_string(weight.dtype)), format_count(weight.bytes()),
+               std::string(stored_type(weight)), format_count(weight.bytes()),
                std::string(to_string(weight.split))});
   }
   fmt::print("\n{}", table.text());
@@ -296,7 +301,8 @@ int run(const Options& options) {
 
 RunCommand declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("MODEL", options->model, "a Hugging Face folder, a config.json or a preset")
+  app.add_option("MODEL", options->model,
+                 "a Hugging Face folder, a config.json, a GGUF file or a preset")
       ->required();
   app.add_flag("--weights", options->weights, "list every tensor");
   app.add_flag("--json", options->json, "machine-readable");

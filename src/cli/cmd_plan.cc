@@ -157,7 +157,7 @@ int run(const Options& options) {
 RunCommand declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model,
-                 "a Hugging Face folder, a config.json or a preset (deepseek-v3)")
+                 "a Hugging Face folder, a config.json, a GGUF file or a preset (deepseek-v3)")
       ->required();
   app.add_option("--gpu", options->gpu, "h100, h200, b200, …")->required();
   app.add_option("--gpus", options->gpus, "how many")->required()->check(CLI::Range(1, 16384));

@@ -48,7 +48,7 @@ GroupOptions RunFlags::group_options() const {
 }
 
 void add_run_flags(CLI::App& app, RunFlags& flags) {
-  app.add_option("MODEL", flags.model, "a Hugging Face folder")->required();
+  app.add_option("MODEL", flags.model, "a Hugging Face folder or a GGUF file")->required();
   add_layout_flags(app, flags.layout);
   app.add_option("--compute", flags.compute,
                  "what products are made of; auto: bf16 where the CPU has it")

@@ -112,21 +112,10 @@ std::vector<std::string> read_api_keys(const std::filesystem::path& file) {
   return keys;
 }
 
-bool has_chat_template(const std::filesystem::path& folder) {
-  for (const char* name : {"chat_template.jinja", "chat_template.json"}) {
-    if (is_there(folder / name)) return true;
-  }
-  const std::filesystem::path config = folder / "tokenizer_config.json";
-  if (!is_there(config)) return false;
-  const Json json = read_json_file(config);
-  if (!json.is_object()) return true;  // which ChatTemplate refuses
-  return json.contains("chat_template") && !json["chat_template"].is_null();
-}
-
 // A model without a template serves plain completions; one whose template cannot be read does not
 // start, since its chats would be wrong.
 std::shared_ptr<const ChatTemplate> load_template(const std::filesystem::path& folder) {
-  return has_chat_template(folder) ? ChatTemplate::load(folder) : nullptr;
+  return ChatTemplate::is_in(folder) ? ChatTemplate::load(folder) : nullptr;
 }
 
 ServedModel served_model(const ServeFlags& flags, const ModelSpec& spec, int64_t context,

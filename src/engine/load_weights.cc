@@ -70,7 +70,8 @@ int64_t bytes_to_read(const std::vector<Resident>& residents) {
   int64_t sum = 0;
   for (const Resident& resident : residents) {
     for (const ResidentPiece& piece : resident.pieces) {
-      sum += piece.slice.elements() * bytes_of(piece.weight->dtype);
+      sum +=
+          piece.slice.outputs.size() * piece.weight->bytes_of_elements(piece.slice.inputs.size());
     }
   }
   return sum;

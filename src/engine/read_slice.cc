@@ -18,7 +18,7 @@ class SliceReader {
         tensor_(*checkpoint.find(piece.weight->name)),
         view_(piece.weight->view),
         inputs_(piece.slice.inputs),
-        element_(bytes_of(tensor_.dtype)),
+        element_(bytes_of(tensor_.dtype)),  // also of numbers that come from blocks
         buffers_(buffers) {}
 
   // Outputs [first, first + rows) of the weight, as rows.
@@ -34,7 +34,21 @@ class SliceReader {
 
  private:
   void read_elements(int64_t at, int64_t count, std::byte* to) const {
+    if (tensor_.blocks) return decode_elements(*tensor_.blocks, at, count, to);
     checkpoint_.read(tensor_, at * element_, count * element_, to);
+  }
+
+  // Whole blocks are read and decoded, and of the outermost only what was asked for is kept.
+  void decode_elements(BlockFormat format, int64_t at, int64_t count, std::byte* to) const {
+    const BlockSize size = size_of(format);
+    const int64_t first = at / size.values;
+    const int64_t blocks = (at + count + size.values - 1) / size.values - first;
+    buffers_.blocks.resize(static_cast<size_t>(blocks * size.bytes));
+    buffers_.values.resize(static_cast<size_t>(blocks * size.values));
+    checkpoint_.read(tensor_, first * size.bytes, blocks * size.bytes, buffers_.blocks.data());
+    decode_blocks(format, buffers_.blocks.data(), blocks, buffers_.values.data());
+    std::memcpy(to, buffers_.values.data() + (at - first * size.values),
+                static_cast<size_t>(count) * sizeof(float));
   }
 
   // Inputs of an output lie together; outputs that follow each other are one read.
@@ -94,13 +108,14 @@ void read_slice(const CheckpointReader& checkpoint, const ResidentPiece& piece,
                 std::atomic<int64_t>* bytes_read) {
   DURE_CHECK(checkpoint.find(piece.weight->name) != nullptr);  // bind_inventory has checked
   const int64_t row_bytes = piece.slice.inputs.size() * bytes_of(piece.weight->dtype);
+  const int64_t stored_bytes = piece.weight->bytes_of_elements(piece.slice.inputs.size());
   if (row_bytes == 0) return;
   SliceReader reader(checkpoint, piece, buffers);
   const int64_t rows_at_once = std::max<int64_t>(1, staging_bytes / row_bytes);
   for (int64_t first = 0; first < piece.slice.outputs.size(); first += rows_at_once) {
     const int64_t rows = std::min(rows_at_once, piece.slice.outputs.size() - first);
     use(first, rows, reader.read(piece.slice.outputs.begin + first, rows));
-    *bytes_read += rows * row_bytes;
+    *bytes_read += rows * stored_bytes;
   }
 }
 

@@ -14,10 +14,13 @@ namespace dure {
 struct ReadBuffers {
   std::vector<std::byte> rows;
   std::vector<std::byte> strip;
+  std::vector<std::byte> blocks;  // as stored
+  std::vector<float> values;      // of them
 };
 
 // Hands the slice to `use(first row of the slice, rows, data)` in blocks of whole rows, each row
-// its inputs in order in the stored type. Adds the bytes of the slice to *bytes_read as it goes.
+// its inputs in order in the weight's type, which is f32 where the file holds blocks. Adds the
+// bytes of the slice to *bytes_read as it goes.
 void read_slice(const CheckpointReader& checkpoint, const ResidentPiece& piece,
                 ReadBuffers& buffers,
                 const std::function<void(int64_t, int64_t, const std::byte*)>& use,

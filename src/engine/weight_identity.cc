@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/file_entry.h"
 
 namespace dure {
 namespace {
@@ -47,7 +48,8 @@ std::array<uint64_t, 2> identity_of(const WeightOrigin& origin,
   std::string text = fmt::format("dure {} packing {} {}\n{} rank {} compute {}\n", DURE_VERSION,
                                  packing_version, origin.isa, to_string(origin.layout), origin.rank,
                                  static_cast<int>(origin.compute));
-  add_file(origin.model / "config.json", &text);
+  const std::filesystem::path config = origin.model / "config.json";
+  if (is_there(config)) add_file(config, &text);  // GGUF files have none
   for (const std::filesystem::path& file : origin.files) add_file(file, &text);
   for (const Resident& resident : residents) add_resident(resident, &text);
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());

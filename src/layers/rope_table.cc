@@ -76,6 +76,9 @@ std::vector<float> rope_frequencies(const RopeSpec& rope, int64_t length) {
         frequency /=
             length > rope.original_context ? rope.long_factors[pair] : rope.short_factors[pair];
         break;
+      case RopeKind::divided:
+        frequency /= rope.divisors[pair];
+        break;
       case RopeKind::proportional:
         if (static_cast<int64_t>(pair) >= rope.turning) frequency = 0.0;
         break;

@@ -20,6 +20,11 @@ std::string name_of(const CheckpointReader& checkpoint) {
   return (files.size() == 1 ? files[0] : files.at(0).parent_path()).string();
 }
 
+// Where what the model is was read, for errors.
+std::string_view statement_of(const CheckpointReader& checkpoint) {
+  return checkpoint.files().at(0).extension() == ".gguf" ? "the metadata" : "config.json";
+}
+
 // Of the tensors that this model has no use for, the one that was perhaps meant.
 std::string hint_for_missing(const Weight& missing, const std::set<std::string_view>& known,
                              const CheckpointReader& checkpoint) {
@@ -31,8 +36,9 @@ std::string hint_for_missing(const Weight& missing, const std::set<std::string_v
     }
   }
   const std::optional<std::string> nearest = closest(missing.name, strangers);
-  if (!nearest) return "incomplete download, or config.json is of a larger model";
-  return fmt::format("config.json is of another model? The nearest name there is {:.120}",
+  const std::string_view statement = statement_of(checkpoint);
+  if (!nearest) return fmt::format("incomplete download, or {} is of a larger model", statement);
+  return fmt::format("{} is of another model? The nearest name there is {:.120}", statement,
                      *nearest);
 }
 
@@ -70,10 +76,11 @@ std::optional<Shape> shape_with_ones(Part part, const Shape& plain) {
 void check_shape(const StoredTensor& tensor, Part part, const Shape& expected,
                  const CheckpointReader& checkpoint) {
   if (tensor.shape == expected || tensor.shape == shape_with_ones(part, expected)) return;
-  throw_bad_input(
-      fmt::format("{}: {} is [{}], but config.json makes it [{}]", name_of(checkpoint), tensor.name,
-                  fmt::join(tensor.shape, ", "), fmt::join(expected, ", ")),
-      "config.json and weights are not of the same model", tensor.name);
+  throw_bad_input(fmt::format("{}: {} is [{}], but {} makes it [{}]", name_of(checkpoint),
+                              tensor.name, fmt::join(tensor.shape, ", "), statement_of(checkpoint),
+                              fmt::join(expected, ", ")),
+                  fmt::format("{} and weights are not of the same model", statement_of(checkpoint)),
+                  tensor.name);
 }
 
 // A tied checkpoint may carry the head once more; the embedding is what counts.
@@ -82,6 +89,11 @@ bool is_spare_head(const ModelSpec& spec, const StoredTensor& tensor,
   if (!spec.tied_embeddings || tensor.name != spec.names.head) return false;
   check_shape(tensor, Part::lm_head, {spec.vocab, spec.hidden}, checkpoint);
   return true;
+}
+
+// Divisors of rotary frequencies, which are part of the spec already.
+bool is_rotation(const ModelSpec& spec, std::string_view tensor_name) {
+  return spec.names.gguf && tensor_name == "rope_freqs.weight";
 }
 
 }  // namespace
@@ -126,15 +138,19 @@ std::vector<Weight> bind_inventory(const ModelSpec& spec, const CheckpointReader
     if (tensor == nullptr) throw_missing(weight, known, checkpoint);
     check_shape(*tensor, weight.part, weight.tensor_shape, checkpoint);
     weight.dtype = tensor->dtype;
+    weight.blocks = tensor->blocks;
   }
   for (const StoredTensor& tensor : checkpoint.tensors()) {
     if (known.contains(tensor.name) || is_harmless(tensor.name) ||
-        is_spare_head(spec, tensor, checkpoint) || is_of_other_part(spec, tensor.name)) {
+        is_spare_head(spec, tensor, checkpoint) || is_of_other_part(spec, tensor.name) ||
+        is_rotation(spec, tensor.name)) {
       continue;
     }
-    throw_bad_input(fmt::format("{}: holds {:.120}, which a {} model of this config does not have",
-                                name_of(checkpoint), tensor.name, spec.family),
-                    "config.json and weights are not of the same model", tensor.name);
+    throw_bad_input(
+        fmt::format("{}: holds {:.120}, which a {} model of this config does not have",
+                    name_of(checkpoint), tensor.name, spec.family),
+        fmt::format("{} and weights are not of the same model", statement_of(checkpoint)),
+        tensor.name);
   }
   return weights;
 }

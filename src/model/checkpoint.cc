@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +14,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/read_exactly.h"
+#include "gguf/gguf_model.h"
 #include "model/harmless_tensors.h"
 #include "model/safetensors.h"
 
@@ -59,17 +60,16 @@ WeightMap read_index(const fs::path& path) {
 }
 
 // Symbolic links are followed: the hub's cache is made of them.
-int open_file(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0 && errno == ENOENT) {
+Descriptor open_file(const fs::path& path) {
+  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor && errno == ENOENT) {
     throw_bad_input(fmt::format("{}: missing", path.string()), "incomplete download?");
   }
-  if (descriptor < 0) {
+  if (!descriptor) {
     throw_bad_input(fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno)));
   }
   struct stat status {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    ::close(descriptor);
+  if (fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     throw_bad_input(
         fmt::format("{}: not a regular file, though it is named like weights", path.string()),
         "put the weight files themselves into the model folder");
@@ -99,7 +99,7 @@ WeightMap index_of(const fs::path& folder) {
   if (exists_here(folder / single_name)) return {};
   throw_bad_input(
       fmt::format("{}: no weights: looked for {} and {}", folder.string(), single_name, index_name),
-      "incomplete download? Dure reads safetensors, not .bin or .pth files");
+      "incomplete download? Dure reads safetensors and GGUF, not .bin or .pth files");
 }
 
 struct Found {
@@ -149,42 +149,68 @@ StoredTensor readable(Found found, const fs::path& file) {
                     "weights must be BF16, F16 or F32; quantized checkpoints can be planned "
                     "(`dure fit`), not run yet");
   }
-  return {std::move(found.entry.name), *dtype,           std::move(found.entry.shape), found.file,
-          found.entry.offset,          found.entry.bytes};
+  return {.name = std::move(found.entry.name),
+          .dtype = *dtype,
+          .shape = std::move(found.entry.shape),
+          .file = found.file,
+          .offset = found.entry.offset,
+          .bytes = found.entry.bytes};
 }
 
 }  // namespace
 
-std::unique_ptr<CheckpointReader> CheckpointReader::open(const fs::path& folder) {
+std::unique_ptr<CheckpointReader> CheckpointReader::open(const fs::path& model) {
   std::unique_ptr<CheckpointReader> reader(new CheckpointReader);
+  if (const std::optional<fs::path> file = gguf_of(model)) {
+    reader->open_gguf_model(*file);
+  } else {
+    reader->open_safetensors(model);
+  }
+  return reader;
+}
+
+void CheckpointReader::open_gguf_model(const fs::path& file) {
+  GgufModel model = open_gguf(file);
+  for (GgufPart& part : model.parts) {
+    files_.push_back(std::move(part.path));
+    descriptors_.push_back(std::move(part.descriptor));
+  }
+  for (auto& [stored, part] : model.tensors) {
+    StoredTensor tensor{.name = std::move(stored.name),
+                        .dtype = DType::f32,
+                        .shape = std::move(stored.shape),
+                        .file = part,
+                        .offset = stored.offset,
+                        .bytes = stored.bytes};
+    if (const auto* dtype = std::get_if<DType>(&stored.type)) tensor.dtype = *dtype;
+    if (const auto* blocks = std::get_if<BlockFormat>(&stored.type)) tensor.blocks = *blocks;
+    tensors_.push_back(std::move(tensor));
+  }
+}
+
+void CheckpointReader::open_safetensors(const fs::path& folder) {
   const WeightMap index = index_of(folder);
   std::vector<Found> found;
   for (const std::string& name : files_of(index)) {
     const fs::path path = folder / name;
-    reader->descriptors_.reserve(reader->descriptors_.size() + 1);  // so that none can leak
-    reader->descriptors_.push_back(open_file(path));
-    reader->files_.push_back(path);
-    const int file = static_cast<int>(reader->files_.size()) - 1;
+    descriptors_.push_back(open_file(path));
+    files_.push_back(path);
+    const int file = static_cast<int>(files_.size()) - 1;
     for (SafetensorsEntry& entry :
-         read_safetensors_header(reader->descriptors_.back(), path.string())) {
+         read_safetensors_header(descriptors_.back().get(), path.string())) {
       found.push_back({std::move(entry), file});
     }
   }
   std::sort(found.begin(), found.end(),
             [](const Found& a, const Found& b) { return a.entry.name < b.entry.name; });
-  check_unique(found, reader->files_);
-  if (!index.empty()) check_against_index(index, found, reader->files_, folder);
+  check_unique(found, files_);
+  if (!index.empty()) check_against_index(index, found, files_, folder);
   for (Found& each : found) {
     const bool unread = !dtype_from_safetensors(each.entry.dtype) && is_harmless(each.entry.name);
     if (unread) continue;
-    const fs::path& file = reader->files_[static_cast<size_t>(each.file)];
-    reader->tensors_.push_back(readable(std::move(each), file));
+    const fs::path& file = files_[static_cast<size_t>(each.file)];
+    tensors_.push_back(readable(std::move(each), file));
   }
-  return reader;
-}
-
-CheckpointReader::~CheckpointReader() {
-  for (int descriptor : descriptors_) ::close(descriptor);
 }
 
 const StoredTensor* CheckpointReader::find(const std::string& name) const {
@@ -198,7 +224,7 @@ void CheckpointReader::read(const StoredTensor& tensor, int64_t offset, int64_t 
                             void* to) const {
   DURE_CHECK(offset >= 0 && bytes >= 0 && offset + bytes <= tensor.bytes);
   const auto file = static_cast<size_t>(tensor.file);
-  read_exactly(descriptors_[file], tensor.offset + offset, bytes, to, files_[file].string());
+  read_exactly(descriptors_[file].get(), tensor.offset + offset, bytes, to, files_[file].string());
 }
 
 }  // namespace dure

@@ -1,5 +1,6 @@
-// A checkpoint on disk, read only where asked: safetensors files, alone or with an index
-// (format: https://github.com/huggingface/safetensors, "Format").
+// A checkpoint on disk, read only where asked: safetensors files, alone or with an index (format:
+// https://github.com/huggingface/safetensors, "Format"), or a GGUF file or split set
+// (gguf/header.h).
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "model/inventory.h"
 
 namespace dure {
 
 struct StoredTensor {
   std::string name;
-  DType dtype = DType::bf16;
+  DType dtype = DType::bf16;               // of blocks f32, which holds their numbers exactly
+  std::optional<BlockFormat> blocks = {};  // along the last dimension
   std::vector<int64_t> shape;
   int file = 0;        // index into CheckpointReader::files
   int64_t offset = 0;  // bytes from the start of that file
@@ -27,8 +30,8 @@ class CheckpointReader {
   // or truncated file, a header that is too long or not valid, offsets that overlap, leave holes or
   // leave the file, sizes that do not match the shape, an index that names a file outside the
   // folder or disagrees with the files, tensors of a type that the engine cannot read.
-  static std::unique_ptr<CheckpointReader> open(const std::filesystem::path& folder);
-  ~CheckpointReader();
+  // `model`: a folder, or a GGUF file.
+  static std::unique_ptr<CheckpointReader> open(const std::filesystem::path& model);
 
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
   const StoredTensor* find(const std::string& name) const;  // null if absent
@@ -40,8 +43,10 @@ class CheckpointReader {
 
  private:
   CheckpointReader() = default;
+  void open_safetensors(const std::filesystem::path& folder);
+  void open_gguf_model(const std::filesystem::path& file);
   std::vector<std::filesystem::path> files_;
-  std::vector<int> descriptors_;
+  std::vector<Descriptor> descriptors_;
   std::vector<StoredTensor> tensors_;  // sorted by name
 };
 

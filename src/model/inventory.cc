@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "model/gguf/gguf_names.h"
 #include "model/weight_lister.h"
 
 namespace dure {
@@ -70,6 +71,12 @@ int64_t Weight::elements() const {
   return product;
 }
 
+int64_t Weight::bytes_of_elements(int64_t count) const {
+  if (!blocks) return count * bytes_of(dtype);
+  const BlockSize block = size_of(*blocks);
+  return (count * block.bytes + block.values - 1) / block.values;
+}
+
 namespace {
 
 // Of the layers with `is_listed` set.
@@ -91,7 +98,9 @@ std::vector<Weight> inventory_of(const ModelSpec& spec, const std::vector<bool>&
     lister.enter("");
     lister.add(names.head, Part::lm_head, Split::vocabulary, {spec.vocab, spec.hidden});
   }
-  return lister.take();
+  std::vector<Weight> weights = lister.take();
+  if (names.gguf) place_in_gguf(spec, weights);
+  return weights;
 }
 
 }  // namespace

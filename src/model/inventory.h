@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/spec.h"
+#include "tensor/block_format.h"
 #include "tensor/dtype.h"
 
 namespace dure {
@@ -142,14 +144,17 @@ struct Weight {
   int layer = -1;   // -1: outside the layers
   int expert = -1;  // -1: not of a routed expert
   int head = -1;    // -1: not of one head
+  // What its numbers are exact in: the type of the elements in the file, or, of blocks, f32.
   DType dtype = DType::bf16;
-  std::vector<int64_t> shape;         // [outputs, inputs] or [outputs]
-  std::vector<int64_t> tensor_shape;  // of the tensor in the checkpoint
+  std::optional<BlockFormat> blocks = {};  // in the file, along the inputs of its tensor
+  std::vector<int64_t> shape;              // [outputs, inputs] or [outputs]
+  std::vector<int64_t> tensor_shape;       // of the tensor in the checkpoint
   WeightView view;
   bool plus_one = false;  // one is added to what is stored
 
   int64_t elements() const;
-  int64_t bytes() const { return elements() * bytes_of(dtype); }
+  int64_t bytes_of_elements(int64_t count) const;  // as stored; of parts of blocks their share
+  int64_t bytes() const { return bytes_of_elements(elements()); }
   bool is_matrix() const { return shape.size() == 2; }
 };
 

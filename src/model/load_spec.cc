@@ -13,8 +13,10 @@
 #include "base/closest.h"
 #include "base/error.h"
 #include "base/file_entry.h"
+#include "gguf/gguf_model.h"
 #include "model/config_reader.h"
 #include "model/families/family.h"
+#include "model/gguf/gguf_spec.h"
 #include "model/harmless_keys.h"
 #include "model/model_folder.h"
 #include "model/vision_tower.h"
@@ -186,8 +188,9 @@ std::vector<std::string> known_families() {
   return names;
 }
 
-ModelSpec spec_from_config(const Json& document, const std::string& what) {
+ModelSpec spec_from_config(const Json& document, const std::string& what, const KeyNames& spelled) {
   ConfigReader config(document, what);
+  for (const auto& [key, name] : spelled) config.spelled(key, name);
   const std::string type = config.text("model_type");
   const Wrapper* wrapper = wrapper_of(type);
   if (wrapper == nullptr) return read_family(config, family_of(config, type));
@@ -212,6 +215,7 @@ ModelSpec spec_from_config(const Json& document, const std::string& what) {
 }
 
 ModelSpec load_spec(const std::filesystem::path& model) {
+  if (const auto gguf = gguf_of(model)) return spec_from_gguf(open_gguf(*gguf));
   const std::filesystem::path file = config_file_of(model);
   const Json document = read_json_file(file, most_config_bytes, {.allow_infinity = true});
   ModelSpec spec = spec_from_config(document, file.string());

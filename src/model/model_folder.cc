@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto expected = "a model is a Hugging Face folder (config.json beside *.safetensors)";
+constexpr auto expected =
+    "a model is a Hugging Face folder (config.json beside *.safetensors) or a GGUF file";
 
 // The snapshot that refs/main names, or the only one, of a hub cache folder.
 std::optional<fs::path> snapshot_of(const fs::path& folder) {
@@ -35,14 +36,6 @@ std::optional<fs::path> snapshot_of(const fs::path& folder) {
   std::sort(snapshots.begin(), snapshots.end());
   if (snapshots.empty()) return std::nullopt;
   return snapshots.back();
-}
-
-bool has_file_ending(const fs::path& folder, std::string_view ending) {
-  std::error_code status;
-  for (const auto& entry : fs::directory_iterator(folder, status)) {
-    if (entry.path().extension() == ending) return true;
-  }
-  return false;
 }
 
 // A symbolic link that leads nowhere is there, though what it should lead to is not.
@@ -69,10 +62,6 @@ void throw_if_unreachable(const fs::path& file, const std::error_code& why) {
     throw_bad_input(fmt::format("{}: cannot be looked into: {}", folder.string(), status.message()),
                     "the user who runs dure must be allowed to read the folder and its files");
   }
-  if (has_file_ending(folder, ".gguf")) {
-    throw_bad_input(fmt::format("{}: no config.json; GGUF files are not read yet", folder.string()),
-                    expected);
-  }
   throw_bad_input(fmt::format("{}: no config.json in this folder", folder.string()), expected);
 }
 
@@ -95,9 +84,6 @@ fs::path config_file_of(const fs::path& model) {
     throw_no_config(model);
   }
   if (model.extension() == ".json") return model;
-  if (model.extension() == ".gguf") {
-    throw_bad_input(fmt::format("{}: GGUF files are not read yet", model.string()), expected);
-  }
   throw_bad_input(
       fmt::format("{}: neither a folder nor a config.json", model.string()),
       model.extension() == ".safetensors" ? "give the folder that holds this file" : expected);

@@ -29,7 +29,4 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view head, in
 // Reads the header of an open file.
 std::vector<SafetensorsEntry> read_safetensors_header(int descriptor, const std::string& what);
 
-// pread until `bytes` are there. Throws `failed` naming `what`.
-void read_exactly(int descriptor, int64_t offset, int64_t bytes, void* to, const std::string& what);
-
 }  // namespace dure

@@ -23,6 +23,7 @@ enum class RopeKind {
   llama3,        // wavelength bands (Llama 3.1)
   yarn,          // Peng et al. 2023, arXiv:2309.00071
   longrope,      // a divisor for each pair, of short and of long sequences (arXiv:2402.13753)
+  divided,       // a divisor for each pair, whatever the length
   proportional,  // frequencies of a whole head, of which only the first `turning` pairs turn
 };
 
@@ -41,6 +42,7 @@ struct RopeSpec {
   int64_t turning = 0;                     // proportional
   std::vector<double> short_factors = {};  // longrope: [dims / 2], up to original_context tokens
   std::vector<double> long_factors = {};   // longrope: beyond
+  std::vector<double> divisors = {};       // divided: [dims / 2]
   double attention_factor = 1.0;           // multiplies cos and sin
   bool operator==(const RopeSpec&) const = default;
 };

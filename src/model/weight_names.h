@@ -1,6 +1,7 @@
 // How a checkpoint spells and stores its tensors, where families differ.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ enum class DeltaStorage {
   separate,  // q_proj, k_proj, v_proj and two small matrices for each gate (Kimi Linear)
   grouped,   // in_proj_qkvz: of each key head its q, k, v, z; in_proj_ba likewise (Qwen3-Next)
   joined,    // in_proj_qkv: all q, all k, all v; in_proj_z, in_proj_b, in_proj_a (Qwen3.5)
+};
+
+// Of files of the GGUF kind, whose names are fixed (gguf/gguf_names.cc); those below do not count.
+struct GgufNames {
+  bool split_kv_b =
+      true;  // latent attention's second matrix in two, one tensor for k and one for v
+  bool ffn_norm_after_attention = false;  // the norm before experts is called after what it follows
 };
 
 struct WeightNames {
@@ -59,6 +67,7 @@ struct WeightNames {
   std::string after_experts_norm = "post_feedforward_layernorm_2";
   // Tensors whose names start so belong to parts that are not run: towers of other modalities.
   std::vector<std::string> other_parts = {};
+  std::optional<GgufNames> gguf = {};
 };
 
 }  // namespace dure

@@ -58,7 +58,11 @@ class ChatTemplate {
   // `chat_template` in tokenizer_config.json, where it may be a text or a list of named ones: then
   // `tool_use` serves requests with tools and `default` the others) and its special tokens.
   // Throws bad_input if there is none or if it uses a construct that is not implemented.
-  static std::shared_ptr<const ChatTemplate> load(const std::filesystem::path& folder);
+  // Or that of a GGUF file: where the file says that texts begin with a token and its template does
+  // not put it there, it is put before the prompt, so that it is there once in either case.
+  static std::shared_ptr<const ChatTemplate> load(const std::filesystem::path& model);
+  // Whether there is one to load, right or wrong.
+  static bool is_in(const std::filesystem::path& model);
   // `special_tokens`: object of name ("bos_token") to text.
   static std::shared_ptr<const ChatTemplate> parse(std::string_view source,
                                                    const Json& special_tokens,

@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "base/file_entry.h"
+#include "gguf/gguf_model.h"
 #include "text/chat_template.h"
+#include "text/gguf_template.h"
 
 namespace dure {
 namespace {
@@ -118,7 +120,28 @@ Sources find_sources(const fs::path& folder, const Json& config) {
 
 }  // namespace
 
+bool ChatTemplate::is_in(const fs::path& model) {
+  if (const auto file = gguf_of(model)) return read_gguf_metadata(*file).has(gguf_template_key);
+  for (const char* name : {"chat_template.jinja", "chat_template.json"}) {
+    if (is_there(model / name)) return true;
+  }
+  const fs::path config = model / "tokenizer_config.json";
+  if (!is_there(config)) return false;
+  const Json json = read_json_file(config);
+  if (!json.is_object()) return true;  // which load refuses
+  return json.contains("chat_template") && !json["chat_template"].is_null();
+}
+
 std::shared_ptr<const ChatTemplate> ChatTemplate::load(const fs::path& folder) {
+  if (const auto file = gguf_of(folder)) {
+    const GgufTemplate found = read_gguf_template(*file);
+    const Json special_tokens = parse_json(found.special_tokens, found.what);
+    const auto made = make(found.plain, found.with_tools, special_tokens, found.what);
+    if (found.begin.empty() || begins_with(*made, found.begin)) return made;
+    const std::string before = "{{ bos_token }}";
+    return make(before + found.plain, found.with_tools.empty() ? "" : before + found.with_tools,
+                special_tokens, found.what);
+  }
   const fs::path path = folder / "tokenizer_config.json";
   const Json config = is_there(path) ? read_json_file(path) : Json::object();
   if (!config.is_object()) {

@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "base/file_entry.h"
 #include "base/utf8.h"
+#include "gguf/gguf_model.h"
+#include "gguf/vocabulary.h"
+#include "text/gguf_tokenizer.h"
 #include "text/tokenizer_impl.h"
 
 namespace dure {
@@ -47,9 +50,20 @@ void check_size(size_t size) {
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::~Tokenizer() = default;
 
-std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "tokenizer.json";
+std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& model) {
+  if (const auto file = gguf_of(model)) {
+    const GgufVocabulary vocabulary = read_gguf_vocabulary(read_gguf_metadata(*file));
+    return parse(tokenizer_json_of(vocabulary, file->string()), file->string());
+  }
+  const std::filesystem::path path = model / "tokenizer.json";
   return parse(read_file(path), path.string());
+}
+
+bool Tokenizer::is_in(const std::filesystem::path& model) {
+  if (const auto file = gguf_of(model)) {
+    return !read_gguf_vocabulary(read_gguf_metadata(*file)).model.empty();
+  }
+  return is_there(model / "tokenizer.json");
 }
 
 std::shared_ptr<const Tokenizer> Tokenizer::parse(std::string_view tokenizer_json,

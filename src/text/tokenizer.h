@@ -18,9 +18,11 @@ struct EncodeOptions {
 
 class Tokenizer {
  public:
-  // Reads `folder`/tokenizer.json. Throws bad_input naming the file and field for anything that
-  // this reader does not implement: nothing is silently ignored.
-  static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& folder);
+  // Reads `model`/tokenizer.json, or the metadata of a GGUF file. Throws bad_input naming the file
+  // and field for anything that this reader does not implement: nothing is silently ignored.
+  static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& model);
+  // Whether there is one to load, right or wrong.
+  static bool is_in(const std::filesystem::path& model);
   static std::shared_ptr<const Tokenizer> parse(std::string_view tokenizer_json,
                                                 std::string_view what);
 

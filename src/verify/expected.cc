@@ -11,6 +11,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/read_exactly.h"
 #include "model/safetensors.h"
 
 namespace dure {

@@ -274,7 +274,11 @@ VerifyResult verify(const VerifyOptions& options,
   const StartGroup& start = options.group.start;
   const ModelSpec spec = load_spec(start.model);
   std::filesystem::path file = options.expected;
-  if (file.empty()) file = std::filesystem::path(start.model) / "expected.safetensors";
+  if (file.empty()) {
+    const std::filesystem::path model = start.model;
+    const bool is_file = model.extension() == ".gguf";
+    file = (is_file ? model.parent_path() : model) / "expected.safetensors";
+  }
   const Expected expected = read_expected(file);
   check_is_of(spec, expected, file.string());
   double rms = 0.0;
