@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cli/growth_note.h"
 #include "cli/number_range.h"
 #include "cli/progress.h"
 #include "cluster/machine_memory.h"
@@ -100,6 +101,9 @@ void check_run_flags(const RunFlags& flags) {
   check_layout_for(spec, flags.layout.layout);
   check_expert_capacity(flags, spec);
   const std::vector<Weight> weights = bind_inventory(spec, *CheckpointReader::open(flags.model));
+  if (const std::string note = growth_note(weights, flags.chosen_compute()); !note.empty()) {
+    fmt::print(stderr, "{}\n", note);
+  }
   RunShape shape;  // without a cache: what these commands need of one is small beside the weights
   shape.compute = flags.chosen_compute();
   const int world = flags.layout.layout.world();

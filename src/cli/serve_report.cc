@@ -88,6 +88,7 @@ std::string planned_report(const ServeSetup& setup) {
       format_count(setup.model.context),
       format_count(int64_t{schedule.pages} * schedule.page_tokens), layout.dp,
       layout.dp == 1 ? "" : "s", schedule.max_batch_tokens);
+  if (!setup.growth.empty()) text += setup.growth + "\n";
   text += bits_report(setup);
   return text;
 }

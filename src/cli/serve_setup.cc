@@ -14,6 +14,7 @@
 #include "base/file_entry.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/growth_note.h"
 #include "cluster/machine_memory.h"
 #include "cost/check_fits.h"
 #include "model/checkpoint.h"
@@ -174,6 +175,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   check_expert_capacity(flags.run, setup.spec);
   const std::vector<Weight> weights =
       bind_inventory(setup.spec, *CheckpointReader::open(flags.run.model));
+  setup.growth = growth_note(weights, flags.run.chosen_compute());
   setup.same_bits = keeps_the_same_bits(setup.spec, layout);
   const int64_t context = chosen_context(flags, setup.spec);
 

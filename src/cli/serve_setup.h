@@ -44,6 +44,7 @@ struct ServeSetup {
   ModelSpec spec;
   std::vector<RankMemory> memory;  // [world], as planned
   bool same_bits = true;
+  std::string growth;  // growth_note
   ServedModel model;
   GroupOptions group;
   EngineOptions engine;

@@ -173,7 +173,9 @@ class StoredTypes {
 void finish(Resident& resident, const StoredTypes& types, const ModelSpec& spec,
             const Layout& layout, const RankShare& share, Compute compute) {
   if (resident.form != Form::packed) {
-    resident.dtype = resident.form == Form::table ? resident.pieces[0].weight->dtype : DType::f32;
+    if (resident.form != Form::table) return;
+    resident.dtype = resident.pieces[0].weight->dtype;
+    resident.blocks = resident.pieces[0].weight->blocks;
     return;
   }
   PackedShape& shape = resident.shape;
@@ -198,6 +200,7 @@ int64_t Resident::bytes() const {
 }
 
 int64_t Resident::payload() const {
+  if (blocks) return pieces[0].weight->bytes_of_elements(elements());
   return elements() * bytes_of(form == Form::packed ? shape.dtype : dtype);
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cost/shard.h"
+#include "tensor/block_format.h"
 #include "tensor/dtype.h"
 
 namespace dure {
@@ -81,7 +83,7 @@ enum class Slot {
 
 enum class Form {
   packed,  // PackedMatrix of `shape`
-  table,   // rows [outputs][inputs] of `dtype`, as in the file
+  table,   // rows [outputs][inputs] of `dtype`, or in blocks, as in the file
   vector,  // fp32, whatever the file holds
   turned,  // the same of matrices, [inputs][outputs]
 };
@@ -99,6 +101,7 @@ struct Resident {
   Form form = Form::packed;
   PackedShape shape;                  // of Form::packed
   DType dtype = DType::f32;           // of Form::table
+  std::optional<BlockFormat> blocks;  // of Form::table: kept in the file's blocks
   std::vector<ResidentPiece> pieces;  // stacked along the outputs, in order
 
   int64_t elements() const;

@@ -43,6 +43,10 @@ void load_one(const CheckpointReader& checkpoint, const Resident& resident, std:
   const int64_t outputs = outputs_of(resident);
   int64_t done = 0;  // outputs of the pieces before
   for (const ResidentPiece& piece : resident.pieces) {
+    if (resident.blocks) {
+      read_stored_rows(checkpoint, piece, memory, bytes_read);
+      continue;
+    }
     const DType type = piece.weight->dtype;
     const int64_t row_bytes = piece.slice.inputs.size() * bytes_of(type);
     read_slice(
@@ -87,7 +91,7 @@ RankWeights weights_in(std::byte* memory, const WeightPlan& plan,
     std::byte* const at = memory + plan.offsets[i];
     const WeightTarget target = target_of(weights, resident, spec, layout, share);
     if (target.matrix != nullptr) *target.matrix = PackedMatrix(resident.shape, at);
-    if (target.table != nullptr) *target.table = {at, resident.dtype};
+    if (target.table != nullptr) *target.table = {at, resident.dtype, resident.blocks};
     if (target.vector != nullptr) {
       *target.vector = {reinterpret_cast<const float*>(at),
                         static_cast<size_t>(resident.elements())};

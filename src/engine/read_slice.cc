@@ -102,6 +102,24 @@ class SliceReader {
 
 }  // namespace
 
+void read_stored_rows(const CheckpointReader& checkpoint, const ResidentPiece& piece, std::byte* to,
+                      std::atomic<int64_t>* bytes_read) {
+  const Weight& weight = *piece.weight;
+  const int64_t width = weight.shape[1];
+  DURE_CHECK(weight.view.row_stride == width && weight.view.block_rows == 0 &&
+             piece.slice.inputs.size() == width);
+  const int64_t row_bytes = weight.bytes_of_elements(width);
+  const int64_t first = weight.view.row(piece.slice.outputs.begin) / width;
+  const StoredTensor& tensor = *checkpoint.find(weight.name);
+  constexpr int64_t at_once = int64_t{32} << 20;
+  const int64_t bytes = piece.slice.outputs.size() * row_bytes;
+  for (int64_t done = 0; done < bytes; done += at_once) {
+    const int64_t now = std::min(at_once, bytes - done);
+    checkpoint.read(tensor, first * row_bytes + done, now, to + done);
+    *bytes_read += now;
+  }
+}
+
 void read_slice(const CheckpointReader& checkpoint, const ResidentPiece& piece,
                 ReadBuffers& buffers,
                 const std::function<void(int64_t, int64_t, const std::byte*)>& use,

@@ -18,6 +18,10 @@ struct ReadBuffers {
   std::vector<float> values;      // of them
 };
 
+// Copies a slice of whole rows, as the tensor that it is a part of holds them, to `to`.
+void read_stored_rows(const CheckpointReader& checkpoint, const ResidentPiece& piece, std::byte* to,
+                      std::atomic<int64_t>* bytes_read);
+
 // Hands the slice to `use(first row of the slice, rows, data)` in blocks of whole rows, each row
 // its inputs in order in the weight's type, which is f32 where the file holds blocks. Adds the
 // bytes of the slice to *bytes_read as it goes.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "layers/embed_blocks.h"
 #include "layers/mlp.h"
 #include "layers/rope_table.h"
 
@@ -42,8 +43,12 @@ Stage::Stage(const Runtime& runtime, const RankWeights& weights, const KvCache& 
 void Stage::embed(const Batch& batch) {
   float* hidden = runtime_.workspace.floats(StepBuffer::hidden);
   const Range vocab = runtime_.share.vocab;
-  runtime_.backend.embed(weights_.embedding.rows, weights_.embedding.dtype, vocab.begin,
-                         vocab.size(), runtime_.spec.hidden, batch.tokens, hidden);
+  if (weights_.embedding.blocks) {
+    embed_blocks(weights_.embedding, vocab, runtime_.spec.hidden, batch.tokens, hidden);
+  } else {
+    runtime_.backend.embed(weights_.embedding.rows, weights_.embedding.dtype, vocab.begin,
+                           vocab.size(), runtime_.spec.hidden, batch.tokens, hidden);
+  }
   const int64_t count = batch.rows() * runtime_.spec.hidden;
   runtime_.reduce_partial(hidden, count, "embedding");
   if (runtime_.spec.embedding_scale != 1.0) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "kernels/packed_matrix.h"
+#include "tensor/block_format.h"
 
 namespace dure {
 
@@ -103,6 +105,7 @@ struct LayerWeights {
 struct EmbeddingTable {
   const std::byte* rows = nullptr;  // [vocabulary of the rank, hidden]
   DType dtype = DType::bf16;
+  std::optional<BlockFormat> blocks;  // of each row, in place of elements of `dtype`
 };
 
 struct RankWeights {

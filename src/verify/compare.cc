@@ -12,6 +12,10 @@
 // a normal distribution; the largest of 10^4 to 10^6 of them lies within 5 standard deviations. One
 // factor of two is for what a model amplifies (norms of small rows, slopes of the softmax).
 //
+// Matrices that the checkpoint does not store in bf16 are rounded to it too. Roundings of a matrix
+// disturb its product as much as those of its input do, and independently: seven more for each
+// layer (q, k, v, o, gate, up, down) and one for the head.
+//
 // A cache of another type rounds the cached k and v to steps of its own: two of the nine have u =
 // 2^-4 for fp8 (4 significant bits), and are all there is in fp32.
 //
@@ -125,15 +129,19 @@ double rms_of(const std::vector<float>& values) {
   return std::sqrt(sum / static_cast<double>(std::max<size_t>(values.size(), 1)));
 }
 
-Tolerance tolerance_for(Compute compute, DType kv_dtype, const ModelSpec& spec, double logit_rms) {
+namespace {
+
+Tolerance tolerance_of(Compute compute, DType kv_dtype, double layers, bool weights_are_rounded,
+                       double logit_rms) {
   const double fp32 = compute == Compute::fp32 ? fp32_logit_tolerance : 0.0;
   if (compute == Compute::fp32 && kv_dtype == DType::f32) return {fp32, fp32, 2 * fp32};
   const double u = compute == Compute::fp32 ? 0.0 : rounding_of(DType::bf16);
   const double u_kv = rounding_of(kv_dtype);
-  const auto layers = static_cast<double>(spec.layers.size());
   constexpr double standard_deviations = 5.0;
   constexpr double amplification = 2.0;
-  const double e = std::sqrt(((7.0 * layers + 1.0) * u * u + 2.0 * layers * u_kv * u_kv) / 3.0);
+  const double of_weights = weights_are_rounded ? 7.0 * layers + 1.0 : 0.0;
+  const double e =
+      std::sqrt(((7.0 * layers + 1.0 + of_weights) * u * u + 2.0 * layers * u_kv * u_kv) / 3.0);
   Tolerance tolerance;
   tolerance.logit = standard_deviations * amplification * e * logit_rms + fp32;
   // Router logits of a normed row are of order one; two of them are compared.
@@ -143,9 +151,21 @@ Tolerance tolerance_for(Compute compute, DType kv_dtype, const ModelSpec& spec, 
   return tolerance;
 }
 
+bool stores_more_than_bf16(const ModelSpec& spec) {
+  return spec.dtype != DType::bf16 || !spec.release.rules.empty();
+}
+
+}  // namespace
+
+Tolerance tolerance_for(Compute compute, DType kv_dtype, const ModelSpec& spec, double logit_rms) {
+  return tolerance_of(compute, kv_dtype, static_cast<double>(spec.layers.size()),
+                      stores_more_than_bf16(spec), logit_rms);
+}
+
 double amplification_of(const ModelSpec& spec, double logit_rms, double fp32_error) {
-  const double assumed = tolerance_for(Compute::bf16, DType::bf16, spec, logit_rms).logit *
-                         std::sqrt(static_cast<double>(spec.hidden)) / 65536.0;
+  const Tolerance bf16 = tolerance_of(Compute::bf16, DType::bf16,
+                                      static_cast<double>(spec.layers.size()), false, logit_rms);
+  const double assumed = bf16.logit * std::sqrt(static_cast<double>(spec.hidden)) / 65536.0;
   return std::max(1.0, fp32_error / assumed);
 }
 

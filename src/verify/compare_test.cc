@@ -118,6 +118,9 @@ TEST(Tolerance, GrowsWithTheStepsOfTheCache) {
   EXPECT_NEAR(logit(Compute::fp32, DType::fp8), 20 * std::sqrt(8 / 3.0) * 0x1p-4 + 1e-3, 1e-12);
   EXPECT_NEAR(logit(Compute::bf16, DType::fp8),
               20 * std::sqrt(29 / 3.0 * 0x1p-16 + 8 / 3.0 * 0x1p-8), 1e-12);
+  spec.dtype = DType::f16;  // seven roundings of matrices a layer, and the head's
+  EXPECT_NEAR(logit(Compute::bf16, DType::bf16), 20 * std::sqrt(66 / 3.0) * 0x1p-8, 1e-12);
+  EXPECT_EQ(logit(Compute::fp32, DType::f32), 1e-3);
 }
 
 }  // namespace

@@ -1,0 +1,25 @@
+// See growth_note.h.
+#include "cli/growth_note.h"
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+
+namespace dure {
+
+std::string growth_note(const std::vector<Weight>& weights, Compute compute) {
+  int64_t stored = 0;
+  int64_t resident = 0;
+  const DType kept = resident_dtype(DType::f32, compute);
+  for (const Weight& weight : weights) {
+    // Rows of the embedding stay in the file's blocks.
+    if (!weight.blocks || weight.part == Part::embedding) continue;
+    stored += weight.bytes();
+    resident += weight.elements() * bytes_of(kept);
+  }
+  if (stored == 0) return "";
+  return fmt::format("note: quantized matrices are kept as {}: {} in memory for {} in the file",
+                     to_string(kept), format_bytes(resident), format_bytes(stored));
+}
+
+}  // namespace dure

@@ -1,0 +1,15 @@
+// What quantized matrices grow to in memory, where they are kept in other numbers than the file's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/inventory.h"
+#include "tensor/dtype.h"
+
+namespace dure {
+
+// A line for the user; empty where nothing grows.
+std::string growth_note(const std::vector<Weight>& weights, Compute compute);
+
+}  // namespace dure
