@@ -219,6 +219,22 @@ std::string part(int number, int count) {
   return bytes.file();
 }
 
+// Sixteen codes in the low halves of bytes, then sixteen in the high ones.
+TEST(GgufTensors, AreReadInTheirBlocks) {
+  const auto checkpoint = CheckpointReader::open(source_path("testdata/gguf/mxfp4-one-block.gguf"));
+  const StoredTensor& tensor = checkpoint->tensors().at(0);
+  ASSERT_EQ(tensor.blocks, BlockFormat::mxfp4);
+  EXPECT_THAT(tensor.shape, ElementsAre(32));
+  ASSERT_EQ(tensor.bytes, 17);
+  std::vector<std::byte> bytes(17);
+  checkpoint->read(tensor, 0, 17, bytes.data());
+  std::vector<float> values(32);
+  decode_blocks(*tensor.blocks, bytes.data(), 1, values.data());
+  std::vector<float> expected = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+  for (int i = 15; i >= 0; --i) expected.push_back(expected[static_cast<size_t>(i)]);
+  EXPECT_EQ(values, expected);
+}
+
 TEST(GgufParts, AreOneModelUnderTheirNames) {
   const TempFolder folder;
   folder.write("m-00001-of-00002.gguf", part(0, 2));
