@@ -7,13 +7,15 @@
 
 namespace dure {
 
-std::string growth_note(const std::vector<Weight>& weights, Compute compute) {
+std::string growth_note(const std::vector<Weight>& weights, const ModelSpec& spec,
+                        Compute compute) {
   int64_t stored = 0;
   int64_t resident = 0;
   const DType kept = resident_dtype(DType::f32, compute);
   for (const Weight& weight : weights) {
-    // Rows of the embedding stay in the file's blocks.
-    if (!weight.blocks || weight.part == Part::embedding) continue;
+    // Rows of the embedding stay in the file's blocks; the output that shares them does not.
+    const bool is_kept = weight.part == Part::embedding && !spec.tied_embeddings;
+    if (!weight.blocks || is_kept) continue;
     stored += weight.bytes();
     resident += weight.elements() * bytes_of(kept);
   }

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "model/inventory.h"
+#include "model/spec.h"
 #include "tensor/dtype.h"
 
 namespace dure {
 
 // A line for the user; empty where nothing grows.
-std::string growth_note(const std::vector<Weight>& weights, Compute compute);
+std::string growth_note(const std::vector<Weight>& weights, const ModelSpec& spec, Compute compute);
 
 }  // namespace dure

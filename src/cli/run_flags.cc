@@ -101,7 +101,7 @@ void check_run_flags(const RunFlags& flags) {
   check_layout_for(spec, flags.layout.layout);
   check_expert_capacity(flags, spec);
   const std::vector<Weight> weights = bind_inventory(spec, *CheckpointReader::open(flags.model));
-  if (const std::string note = growth_note(weights, flags.chosen_compute()); !note.empty()) {
+  if (const std::string note = growth_note(weights, spec, flags.chosen_compute()); !note.empty()) {
     fmt::print(stderr, "{}\n", note);
   }
   RunShape shape;  // without a cache: what these commands need of one is small beside the weights

@@ -175,7 +175,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   check_expert_capacity(flags.run, setup.spec);
   const std::vector<Weight> weights =
       bind_inventory(setup.spec, *CheckpointReader::open(flags.run.model));
-  setup.growth = growth_note(weights, flags.run.chosen_compute());
+  setup.growth = growth_note(weights, setup.spec, flags.run.chosen_compute());
   setup.same_bits = keeps_the_same_bits(setup.spec, layout);
   const int64_t context = chosen_context(flags, setup.spec);
 

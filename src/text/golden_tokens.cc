@@ -101,7 +101,7 @@ std::vector<GoldenKind> run_token_goldens(const fs::path& tokenizers, const fs::
   std::vector<fs::path> folders;
   if (fs::is_directory(tokenizers)) {
     for (const auto& entry : fs::directory_iterator(tokenizers))
-      if (fs::exists(entry.path() / "tokenizer.json")) folders.push_back(entry.path());
+      if (Tokenizer::is_in(entry.path())) folders.push_back(entry.path());
   }
   std::sort(folders.begin(), folders.end());
   for (const fs::path& folder : folders) {
