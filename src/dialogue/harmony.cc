@@ -49,14 +49,17 @@ Parsing<bool> read_header(Reading& r, Header& header) {
     const int byte = co_await r.in.take();
     if (byte == Source::end) co_return false;
     const int found = scan.feed(static_cast<char>(byte), text);
-    if (found < 0 && text.size() <= longest_header) continue;
+    // What has become too long is content, and goes on behind this: with the rest of a character,
+    // but not of a marker.
+    if (found < 0 && (text.size() <= longest_header || !scan.empty())) continue;
     if (header.last == channel) header.channel = first_word(text);
-    header.text += text + " ";
+    header.text += text;
     text.clear();
     if (found < 0 || ends_message(found)) {
       r.out.content(header.text);
       co_return false;
     }
+    header.text += " ";
     header.last = static_cast<Token>(found);
   }
   co_return true;
@@ -167,7 +170,7 @@ Parsing<int> read_outside(Reading& r, Header& header) {
       text.clear();
     }
     if (found < 0) continue;
-    header.text = text + " ";
+    if (!text.empty()) header.text = text + " ";
     co_return found;
   }
 }

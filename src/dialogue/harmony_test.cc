@@ -68,6 +68,14 @@ TEST(Harmony, MessagesWithoutAnEndEndAtTheNext) {
       (Told{"Hm.", "Yes.\n No.", {}}));
 }
 
+TEST(Harmony, AHeaderThatNeverEndsIsContentInWholeCharacters) {
+  for (const char* before : {"", "x", "xy", "xyz"}) {
+    std::string said = before;
+    for (int i = 0; i < 300; ++i) said += i % 7 == 0 ? "<<|me" : "봄";
+    EXPECT_EQ(read_every_way(harmony, "<|channel|>" + said + "<|end|>").content, said);
+  }
+}
+
 TEST(Harmony, ToolsOfTheModelsOwnBelongToItsThoughts) {
   EXPECT_EQ(read_every_way(harmony,
                            "<|channel|>analysis to=python code<|message|>print(1)<|call|><|start|>"
