@@ -73,7 +73,7 @@ class Dure:
         """Closed loop against any server; what its clients saw."""
         said = json.loads(output_of(
             [str(self.bin / "dure"), "bench", f"http://127.0.0.1:{port}",
-             "--concurrency", str(clients), "--requests", str(requests), "--warmup", str(clients),
+             "--concurrency", str(clients), "--requests", str(requests), "--warmup", str(clients // 8),
              "--input", str(prompt), "--output", str(output), "--ignore-eos", "--temperature", "0.8",
              "--seed", str(seed), "--json"]))
         return {"tokens/s": said["output_tokens_per_s"], "TTFT p50, s": said["ttft_s"]["p50"],

@@ -24,7 +24,7 @@ def table(mode: str, weights: str, rounds: list[dict]) -> str:
     sides = median_by_side(rounds)
     dure, peer = sides.get("Dure", {}), sides.get("llama.cpp", {})
     lines = [f"{mode}, {weights}: medians of {len(rounds)} runs that alternated", "",
-             "| | Dure | llama.cpp | ratio |", "| --- | --- | --- | --- |"]
+             "| | Dure | llama.cpp | Dure is better by |", "| --- | --- | --- | --- |"]
     for figure in dict.fromkeys([*peer, *dure]):
         ours, theirs = dure.get(figure, []), peer.get(figure, [])
         ratio = "–"
