@@ -190,7 +190,7 @@ Json to_json(const Facts& facts, bool list_weights) {
       {"sparsity_multiplier", sparsity_multiplier(facts)},
       {"dtype_mix", facts.dtypes},
       {"quantization", spec.quantization},
-      {"runs", spec.planned_only.empty() && spec.quantization.empty()},
+      {"runs", spec.planned_only.empty()},
       {"planned_only", spec.planned_only},
       {"weight_bytes", facts.weight_bytes},
       {"kv_bytes_per_token", kv_bytes_per_token(spec, DType::bf16)},
@@ -254,11 +254,11 @@ void print_facts(const Facts& facts) {
                          facts.from_files ? "as the files hold them" : "as config.json states")});
   if (!spec.planned_only.empty()) {
     table.add({"planned only", spec.planned_only});
-  } else if (spec.quantization.empty()) {
+  } else {
     table.add({"engine", "runs it"});
   }
   if (!spec.quantization.empty()) {
-    table.add({"quantization", spec.quantization + ": planned only, counted unquantized here"});
+    table.add({"quantization", spec.quantization + ": counted unquantized here"});
   }
   table.add({"weights", fmt::format("{} ({} bytes)", format_bytes(facts.weight_bytes),
                                     format_count(facts.weight_bytes))});

@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "model/inventory.h"
+#include "model/checkpoint.h"
 #include "model/spec.h"
 #include "tensor/dtype.h"
 
 namespace dure {
 
 // A line for the user; empty where nothing grows.
-std::string growth_note(const std::vector<Weight>& weights, const ModelSpec& spec, Compute compute);
+std::string growth_note(const std::vector<Weight>& weights, const CheckpointReader& checkpoint,
+                        const ModelSpec& spec, Compute compute);
 
 }  // namespace dure

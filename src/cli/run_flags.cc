@@ -100,10 +100,10 @@ void check_run_flags(const RunFlags& flags) {
   const ModelSpec spec = load_spec(flags.model);
   check_layout_for(spec, flags.layout.layout);
   check_expert_capacity(flags, spec);
-  const std::vector<Weight> weights = bind_inventory(spec, *CheckpointReader::open(flags.model));
-  if (const std::string note = growth_note(weights, spec, flags.chosen_compute()); !note.empty()) {
-    fmt::print(stderr, "{}\n", note);
-  }
+  const auto checkpoint = CheckpointReader::open(flags.model);
+  const std::vector<Weight> weights = bind_inventory(spec, *checkpoint);
+  const std::string note = growth_note(weights, *checkpoint, spec, flags.chosen_compute());
+  if (!note.empty()) fmt::print(stderr, "{}\n", note);
   RunShape shape;  // without a cache: what these commands need of one is small beside the weights
   shape.compute = flags.chosen_compute();
   const int world = flags.layout.layout.world();

@@ -173,9 +173,9 @@ ServeSetup prepare(const ServeFlags& flags) {
   setup.spec = load_spec(flags.run.model);
   check_layout_for(setup.spec, layout);
   check_expert_capacity(flags.run, setup.spec);
-  const std::vector<Weight> weights =
-      bind_inventory(setup.spec, *CheckpointReader::open(flags.run.model));
-  setup.growth = growth_note(weights, setup.spec, flags.run.chosen_compute());
+  const auto checkpoint = CheckpointReader::open(flags.run.model);
+  const std::vector<Weight> weights = bind_inventory(setup.spec, *checkpoint);
+  setup.growth = growth_note(weights, *checkpoint, setup.spec, flags.run.chosen_compute());
   setup.same_bits = keeps_the_same_bits(setup.spec, layout);
   const int64_t context = chosen_context(flags, setup.spec);
 

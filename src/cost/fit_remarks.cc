@@ -167,14 +167,9 @@ std::vector<std::string> fit_remarks(const MemoryModel& model, const FitQuestion
         "this split cannot keep the order of sums: its logits differ in the last bits from those "
         "of one rank");
   }
-  if (spec.names.gguf && model.format() && model.format()->released) {
+  if (model.format() && model.format()->released && spec.planned_only.empty()) {
     remarks.push_back(
         "these are the bytes of the file: Dure's own ranks keep quantized matrices as bf16");
-  }
-  if (!spec.quantization.empty()) {
-    remarks.push_back(fmt::format(
-        "the checkpoint is quantized ({}): planned only, the engine does not run it yet",
-        spec.quantization));
   }
   return remarks;
 }

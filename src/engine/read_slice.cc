@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "model/quantized/scaled_codes.h"
 
 namespace dure {
 namespace {
@@ -35,7 +36,20 @@ class SliceReader {
  private:
   void read_elements(int64_t at, int64_t count, std::byte* to) const {
     if (tensor_.blocks) return decode_elements(*tensor_.blocks, at, count, to);
+    if (tensor_.codes) return read_codes(at, count, to);
     checkpoint_.read(tensor_, at * element_, count * element_, to);
+  }
+
+  // Of whole rows where there are several.
+  void read_codes(int64_t at, int64_t count, std::byte* to) const {
+    const int64_t width = tensor_.codes->inputs;
+    const Range rows = {at / width, (at + count + width - 1) / width};
+    const bool in_one_row = rows.size() == 1;
+    const Range columns = in_one_row ? Range{at % width, at % width + count} : Range{0, width};
+    buffers_.values.resize(static_cast<size_t>(rows.size() * columns.size()));
+    read_rectangle(checkpoint_, *tensor_.codes, rows, columns, buffers_.values.data());
+    const int64_t first = in_one_row ? 0 : at - rows.begin * width;
+    std::memcpy(to, buffers_.values.data() + first, static_cast<size_t>(count) * sizeof(float));
   }
 
   // Whole blocks are read and decoded, and of the outermost only what was asked for is kept.
@@ -55,6 +69,7 @@ class SliceReader {
   void read_rows(int64_t first, int64_t rows) {
     const int64_t width = inputs_.size();
     std::byte* to = buffers_.rows.data();
+    if (tensor_.codes) return read_code_rows(first, rows);
     for (int64_t row = 0; row < rows;) {
       const int64_t at = view_.row(first + row) + inputs_.begin;
       int64_t run = 1;
@@ -63,6 +78,22 @@ class SliceReader {
       }
       read_elements(at, run * width, to);
       to += run * width * element_;
+      row += run;
+    }
+  }
+
+  // Rows of the tensor that follow each other are one rectangle.
+  void read_code_rows(int64_t first, int64_t rows) {
+    const int64_t stored = tensor_.codes->inputs;
+    auto* to = reinterpret_cast<float*>(buffers_.rows.data());
+    for (int64_t row = 0; row < rows;) {
+      const int64_t at = view_.row(first + row);
+      int64_t run = 1;
+      while (row + run < rows && view_.row(first + row + run) == at + run * stored) ++run;
+      const int64_t begin = at % stored + inputs_.begin;
+      read_rectangle(checkpoint_, *tensor_.codes, {at / stored, at / stored + run},
+                     {begin, begin + inputs_.size()}, to);
+      to += run * inputs_.size();
       row += run;
     }
   }

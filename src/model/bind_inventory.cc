@@ -119,12 +119,6 @@ bool is_harmless(std::string_view tensor_name) {
 }
 
 std::vector<Weight> bind_inventory(const ModelSpec& spec, const CheckpointReader& checkpoint) {
-  if (!spec.quantization.empty()) {
-    throw_bad_input(
-        fmt::format("the checkpoint is quantized ({:.40}), which the engine does not run yet",
-                    spec.quantization),
-        "use the unquantized checkpoint; `dure fit` plans this one", "quantization_config");
-  }
   if (!spec.planned_only.empty()) {
     throw_bad_input(
         fmt::format("{} models are planned only: {}", spec.family, spec.planned_only),

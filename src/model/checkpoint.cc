@@ -17,6 +17,7 @@
 #include "base/read_exactly.h"
 #include "gguf/gguf_model.h"
 #include "model/harmless_tensors.h"
+#include "model/quantized/find_codes.h"
 #include "model/safetensors.h"
 
 namespace dure {
@@ -102,10 +103,7 @@ WeightMap index_of(const fs::path& folder) {
       "incomplete download? Dure reads safetensors and GGUF, not .bin or .pth files");
 }
 
-struct Found {
-  SafetensorsEntry entry;
-  int file = 0;
-};
+using Found = RawTensor;
 
 // Both ways: what the index promises is there, and what is there the index knows.
 void check_against_index(const WeightMap& index, const std::vector<Found>& found,
@@ -146,8 +144,8 @@ StoredTensor readable(Found found, const fs::path& file) {
   if (!dtype) {
     throw_bad_input(fmt::format("{}: {:.120} is of type {}, which the engine does not read",
                                 file.string(), found.entry.name, found.entry.dtype),
-                    "weights must be BF16, F16 or F32; quantized checkpoints can be planned "
-                    "(`dure fit`), not run yet");
+                    "weights must be BF16, F16 or F32, or quantized in a form that is known "
+                    "(docs/quantized.md); `dure fit` plans others");
   }
   return {.name = std::move(found.entry.name),
           .dtype = *dtype,
@@ -205,12 +203,22 @@ void CheckpointReader::open_safetensors(const fs::path& folder) {
             [](const Found& a, const Found& b) { return a.entry.name < b.entry.name; });
   check_unique(found, files_);
   if (!index.empty()) check_against_index(index, found, files_, folder);
+  tensors_ = take_quantized(found, read_quantization_facts(folder), folder.string());
   for (Found& each : found) {
     const bool unread = !dtype_from_safetensors(each.entry.dtype) && is_harmless(each.entry.name);
     if (unread) continue;
     const fs::path& file = files_[static_cast<size_t>(each.file)];
     tensors_.push_back(readable(std::move(each), file));
   }
+  std::sort(tensors_.begin(), tensors_.end(),
+            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+}
+
+int64_t StoredTensor::bytes_of_elements(int64_t count) const {
+  if (code_bits != 0) return (count * code_bits + 7) / 8;
+  if (!blocks) return count * bytes_of(dtype);
+  const BlockSize block = size_of(*blocks);
+  return (count * block.bytes + block.values - 1) / block.values;
 }
 
 const StoredTensor* CheckpointReader::find(const std::string& name) const {

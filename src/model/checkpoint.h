@@ -14,6 +14,8 @@
 
 namespace dure {
 
+struct ScaledCodes;
+
 struct StoredTensor {
   std::string name;
   DType dtype = DType::bf16;               // of blocks f32, which holds their numbers exactly
@@ -22,6 +24,13 @@ struct StoredTensor {
   int file = 0;        // index into CheckpointReader::files
   int64_t offset = 0;  // bytes from the start of that file
   int64_t bytes = 0;
+  // A matrix of codes and scales, which lies in several tensors (model/quantized/scaled_codes.h)
+  // and has no place of its own: read_rectangle makes its numbers, in f32.
+  std::shared_ptr<const ScaledCodes> codes = {};
+  int code_bits = 0;  // of each
+
+  // Of so many numbers, as stored; of codes without their scales.
+  int64_t bytes_of_elements(int64_t count) const;
 };
 
 class CheckpointReader {

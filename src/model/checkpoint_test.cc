@@ -332,12 +332,5 @@ TEST(BindInventory, AcceptsASpareHeadAndOldBuffersInATiedCheckpoint) {
             inventory(spec).size());
 }
 
-TEST(BindInventory, RefusesAQuantizedCheckpoint) {
-  ModelSpec spec = load_spec(source_path("testdata/models/llama"));
-  spec.quantization = "awq";
-  const auto checkpoint = CheckpointReader::open(source_path("testdata/models/llama"));
-  EXPECT_EQ(error_of([&] { bind_inventory(spec, *checkpoint); }).field(), "quantization_config");
-}
-
 }  // namespace
 }  // namespace dure

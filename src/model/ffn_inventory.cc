@@ -16,7 +16,11 @@ struct GatedParts {
 class FfnLister {
  public:
   FfnLister(WeightLister& lister, const ModelSpec& spec)
-      : lister_(lister), names_(spec.names), hidden_(spec.hidden), vocab_(spec.vocab) {}
+      : lister_(lister),
+        names_(spec.names),
+        hidden_(spec.hidden),
+        vocab_(spec.vocab),
+        are_turned_(spec.quantization == "mxfp4") {}
 
   void list(const DenseFfn& ffn) {
     const std::string& block = names_.dense_block;
@@ -131,7 +135,7 @@ class FfnLister {
   void list_stacked(const MoeFfn& moe, const std::string& block, int64_t e) {
     const int64_t width = moe.intermediate;
     const int64_t inputs = expert_inputs(moe);
-    const bool by_inputs = names_.experts != ExpertStorage::stacked_out_in;
+    const bool by_inputs = names_.experts != ExpertStorage::stacked_out_in && !are_turned_;
     const bool alternating = names_.experts == ExpertStorage::interleaved_in_out;
     const std::string gate_up = block + names_.stacked_gate_up;
     const std::string down = block + names_.stacked_down;
@@ -141,7 +145,7 @@ class FfnLister {
       const int64_t first = part == Part::up ? up_first : 0;
       WeightView view;
       view.offset = e * 2 * width * inputs + first * (by_inputs ? 1 : inputs);
-      view.row_stride = by_inputs ? step : inputs;
+      view.row_stride = by_inputs ? step : step * inputs;
       view.column_stride = by_inputs ? 2 * width : 1;
       lister_.add_part(gate_up, part, Split::columns, {width, inputs},
                        by_inputs ? std::vector{moe.experts, inputs, 2 * width}
@@ -185,6 +189,9 @@ class FfnLister {
   const WeightNames& names_;
   int64_t hidden_;
   int64_t vocab_;
+  // Blocks of this format are runs of inputs: releases hold outputs by inputs, whatever they do
+  // unquantized.
+  bool are_turned_;
 };
 
 }  // namespace
