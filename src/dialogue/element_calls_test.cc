@@ -168,6 +168,16 @@ TEST(Glm, WordsBehindTheMarkAreContent) {
 
 const AnswerOptions pythonic = options_of(CallFormat::pythonic);
 
+TEST(PythonicCalls, ANameThatIsTooLongIsTakenInWholeCharacters) {
+  for (const char* before : {"", "x", "xy"}) {
+    std::string name = before;
+    for (int i = 0; i < 100; ++i) name += "봄";
+    const Told told = read_every_way(pythonic, "[f(a=1, " + name + "=2)]");
+    EXPECT_EQ(utf8::first_invalid(told.content), told.content.size());
+    EXPECT_FALSE(told.content.empty());
+  }
+}
+
 TEST(Pythonic, ReadsAListOfCalls) {
   const Told expected = {
       "",

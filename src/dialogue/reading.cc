@@ -78,8 +78,10 @@ Parsing<int> arguments_until(Reading& r, std::span<const Marker> markers) {
 Parsing<bool> read_name(Reading& r, std::string& name) {
   for (;;) {
     const int byte = co_await r.in.peek();
-    if (!is_name_byte(byte)) co_return !name.empty();
-    if (name.size() == longest_name) co_return false;
+    if (!is_name_byte(byte)) co_return !name.empty() && name.size() <= longest_name;
+    // Too long, but a character is taken as a whole: what follows may be shown.
+    const bool begins_character = (byte & 0xC0) != 0x80;
+    if (name.size() >= longest_name && begins_character) co_return false;
     name += static_cast<char>(byte);
     co_await r.in.take();
   }
