@@ -106,7 +106,7 @@ def test_a_keeper_that_is_stopped_does_not_stop_the_group():
         os.kill(keeper_of(server), signal.SIGSTOP)
         kill_and_await(server, server.ranks()[1])
         assert answers_as_recorded(server)
-    assert "warning: kept weights cannot be had" in server.output
+    assert "kept weights cannot be had" in server.output
     assert "of weights were read again" in server.output
 
 

@@ -96,6 +96,11 @@ class Server:
         with urllib.request.urlopen(self.base + path, timeout=30) as answer:
             return answer.status, answer.read().decode()
 
+    def metric(self, name: str) -> float:
+        """Of all its series together."""
+        return sum(float(line.rsplit(" ", 1)[1]) for line in self.get("/metrics")[1].splitlines()
+                   if line.startswith(name + "{"))
+
     def post(self, path: str, body, timeout: float = 60):
         """Status, decoded JSON and headers, whatever the status."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -4,6 +4,7 @@ through the HTTP API, shows how fast it answered and which rank's experts worked
 Standard library only."""
 
 import argparse
+import collections
 import json
 import pathlib
 import re
@@ -83,13 +84,15 @@ def ask(base: str, question: str) -> None:
 def show_experts(base: str) -> None:
     with urllib.request.urlopen(base + "/metrics", timeout=30) as answer:
         text = answer.read().decode()
-    rows = re.findall(r'^dure:expert_tokens_total\{.*rank="(\d+)"\} (\d+)', text, re.M)
-    if not rows:
+    counts = collections.Counter()
+    for rank, count in re.findall(r'^dure:expert_tokens_total\{.*rank="(\d+)"\} (\d+)', text, re.M):
+        counts[int(rank)] += int(count)
+    if not counts:
         raise SystemExit("error: /metrics tells no expert tokens by rank")
     print("\nToken slots that each rank's experts computed:")
-    most = max(int(count) for _, count in rows) or 1
-    for rank, count in rows:
-        print(f"  rank {rank}  {int(count):7,}  {'█' * round(30 * int(count) / most)}")
+    most = max(counts.values()) or 1
+    for rank, count in sorted(counts.items()):
+        print(f"  rank {rank}  {count:7,}  {'█' * round(30 * count / most)}")
 
 
 def main() -> int:

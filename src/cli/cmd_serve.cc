@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/number_range.h"
 #include "cli/progress.h"
+#include "cli/serve_log.h"
 #include "cli/serve_report.h"
 #include "cli/serve_setup.h"
 #include "cli/stop_signals.h"
@@ -74,22 +75,35 @@ std::string url_of(const HttpOptions& options, uint16_t port) {
                                              : fmt::format("http://[{}]:{}", host, port);
 }
 
-int run(const ServeFlags& flags) {
+void name_ranks(TraceFile& trace, const GroupReady& ready) {
+  for (const RankReport& rank : ready.ranks) {
+    trace.rank(rank.rank, fmt::format("rank {} on {}", rank.rank, rank.host));
+  }
+}
+
+int run(const ServeFlags& flags, ServeLog& log) {
   std::signal(SIGPIPE, SIG_IGN);  // the reader of our log may go; the server stays
   ServeSetup setup = prepare(flags);
   LoadingBar bar;
   std::atomic<bool> serving{false};
   setup.engine.on_progress = [&](const LoadProgress& progress) { bar.show(progress); };
-  // What is said while it serves is said by threads of its own: nobody waits for who reads it.
-  LineLog warnings(STDERR_FILENO, {});
-  const auto warn = [&](const std::string& what) { warnings.add("warning: " + visible(what)); };
-  LineLog requests(STDOUT_FILENO, warn);
-  setup.engine.on_death = [&](const Error& why) {
-    bar.clear();
-    if (!serving) return;  // what a start fails of is the command's error
-    warn(fmt::format("the group of ranks died: {}", why.message()));
+  LineLog requests(STDOUT_FILENO,
+                   [&](const std::string& what) { log.warn("request_lines_lost", what); });
+  std::optional<TraceFile> trace;
+  if (!flags.trace.empty()) {
+    setup.trace.say = [&](const Event& event) { log.add(event); };
+    trace.emplace(setup.trace);
+    setup.engine.on_step = [&](TracedStep step) { trace->step(std::move(step)); };
+  }
+  const auto tell = [&](const Event& event) {
+    log.add(event);
+    if (trace) trace->mark(event);
   };
-  setup.http.warn = warn;
+  setup.engine.on_event = [&](const Event& event) {
+    bar.clear();
+    if (serving) tell(event);  // what a start fails of is the command's error
+  };
+  setup.http.warn = [&](const std::string& what) { log.warn("http", what); };
   if (flags.log_requests) {
     setup.http.on_request_over = [&](const AccessRecord& record) {
       requests.add(access_line(record));
@@ -100,17 +114,26 @@ int run(const ServeFlags& flags) {
   // Listening comes first: a port in use must not cost the time to load a model.
   HttpServer http(setup.http, handler_of(live));
   WorkerPool workers(worker_threads(), static_cast<size_t>(flags.max_requests));
-  say(stdout, planned_report(setup));
-  setup.group.keeper =
-      std::make_shared<WeightKeeper>(setup.group.rank_program, setup.group.hosts_file);
+  const bool json = log.format() == LogFormat::json;
+  if (!json) say(stdout, planned_report(setup));
+  setup.group.say = tell;
+  setup.group.keeper = std::make_shared<WeightKeeper>(setup.group.rank_program,
+                                                      setup.group.hosts_file, log.format());
   EngineLoop engine(setup.engine, setup.model.tokenizer, [&](Group::Events events) {
     // How long a restart took, and where the weights came from.
-    events.on_ready = [&serving, pass_on = std::move(events.on_ready),
+    events.on_ready = [&, pass_on = std::move(events.on_ready),
                        begin = std::chrono::steady_clock::now()](const GroupReady& ready) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      if (serving) say(stderr, restarted_report(ready, spent.count()));
+      if (serving) tell(restarted_event(ready, spent.count()));
+      if (trace) name_ranks(*trace, ready);
       pass_on(ready);
     };
+    if (trace) {
+      events.on_spans = [&](RankSpans told) {
+        trace->spans(told.rank, std::move(told.names), std::move(told.spans), told.lost);
+      };
+      events.on_clock = [&](const ClockTold& told) { tell(clock_event(told)); };
+    }
     return Group::launch(setup.group, std::move(events));
   });
   DrainRate drain_rate;
@@ -125,8 +148,9 @@ int run(const ServeFlags& flags) {
     told_to_stop = true;
     http.stop_accepting();
     if (count > 1) return engine.stop_now();
-    say(stderr, fmt::format("stopping: requests under way may take {:.0f} s more\n",
-                            flags.drain_timeout_s));
+    log.add({Level::info, "stopping",
+             fmt::format("stopping: requests under way may take {:.0f} s more",
+                         flags.drain_timeout_s)});
     engine.drain(milliseconds_of(flags.drain_timeout_s));
   });
   const auto shut = [&] {
@@ -138,9 +162,13 @@ int run(const ServeFlags& flags) {
     const GroupReady ready = engine.wait_ready();
     serving = true;
     bar.clear();
-    say(stdout, running_report(ready));
-    say(stdout, fmt::format("ready: {}/v1 (model {})\n", url_of(setup.http, http.port()),
-                            setup.model.names.front()));
+    const std::string url = url_of(setup.http, http.port());
+    if (json) {
+      log.add(serving_event(ready, url, setup));
+    } else {
+      say(stdout, running_report(ready));
+      say(stdout, fmt::format("ready: {}/v1 (model {})\n", url, setup.model.names.front()));
+    }
   } catch (const Error&) {
     bar.clear();
     shut();
@@ -150,6 +178,21 @@ int run(const ServeFlags& flags) {
   engine.wait_stopped();
   shut();
   return 0;
+}
+
+// With --log-format json what the command fails of is a line of JSON, too.
+int run_logged(const ServeFlags& flags) {
+  if (flags.log_format != "json") {
+    ServeLog log(LogFormat::text);
+    return run(flags, log);
+  }
+  ServeLog log(LogFormat::json);
+  try {
+    return run(flags, log);
+  } catch (const Error& error) {
+    log.add({Level::error, "failed", error.message(), error.hint()});
+    return exit_status_of(error.code());
+  }
 }
 
 RunCommand declare(CLI::App& app) {
@@ -195,6 +238,19 @@ RunCommand declare(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_flag("--log-requests", flags->log_requests,
                "one line of JSON on stdout for each request");
+  app.add_option("--trace", flags->trace,
+                 "write what steps, ranks and operations take to this file, for Perfetto or "
+                 "chrome://tracing");
+  app.add_option("--trace-size", flags->trace_size, "where the trace ends")->capture_default_str();
+  app.add_option("--log-format", flags->log_format,
+                 "of what is written to stderr; json: one object a line")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app.add_option("--expert-metrics", flags->expert_metrics,
+                 "series of each layer, expert and rank in /metrics, or of ranks only; auto: each, "
+                 "up to 4,096 of them")
+      ->check(CLI::IsMember({"auto", "experts", "ranks"}))
+      ->capture_default_str();
   app.add_option("--tool-parser", flags->tool_parser,
                  "how the model writes tool calls (hermes, llama3_json …, none); default: as its "
                  "chat template shows");
@@ -211,7 +267,7 @@ RunCommand declare(CLI::App& app) {
       ->check(number_between(0.0, 86400.0))
       ->capture_default_str();
   app.footer("Example: dure serve models/demo-moe --tp 2 --ep 2 --port 8000");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_logged(*flags); };
 }
 
 const RegisterCommand registered({"serve", "serve a model over HTTP, like OpenAI", declare});

@@ -114,7 +114,28 @@ std::string running_report(const GroupReady& ready) {
   return table.text();
 }
 
-std::string restarted_report(const GroupReady& ready, double seconds) {
+Event serving_event(const GroupReady& ready, const std::string& url, const ServeSetup& setup) {
+  Event event{Level::info, "serving",
+              fmt::format("ready: {}/v1 (model {}, {})", url, setup.model.names.front(),
+                          to_string(setup.group.start.layout))};
+  event.numbers = {{"ranks", static_cast<double>(ready.ranks.size())}};
+  return event;
+}
+
+Event clock_event(const ClockTold& told) {
+  const double offset_s = static_cast<double>(told.ns) / 1e9;
+  const double within_s = static_cast<double>(told.within_ns) / 1e9;
+  Event event{
+      Level::info, "clock_compared",
+      fmt::format("rank {}'s clock is {:.6f} s from rank 0's, to within {:.6f} s: its spans "
+                  "in the trace are shifted by that",
+                  told.rank, offset_s, within_s)};
+  event.rank = told.rank;
+  event.numbers = {{"offset_s", offset_s}, {"within_s", within_s}};
+  return event;
+}
+
+Event restarted_event(const GroupReady& ready, double seconds) {
   int64_t weights = 0;
   int64_t kept = 0;
   for (const RankReport& rank : ready.ranks) {
@@ -126,7 +147,13 @@ std::string restarted_report(const GroupReady& ready, double seconds) {
       : kept == 0     ? fmt::format("{} of weights were read again", format_bytes(weights))
                       : fmt::format("{} of {} of weights were kept in memory, the rest read again",
                                     format_bytes(kept), format_bytes(weights));
-  return fmt::format("ready again: the ranks started in {}; {}\n", format_seconds(seconds), from);
+  Event event{
+      Level::info, "group_restarted",
+      fmt::format("ready again: the ranks started in {}; {}", format_seconds(seconds), from)};
+  event.numbers = {{"seconds", seconds},
+                   {"weight_bytes", static_cast<double>(weights)},
+                   {"kept_bytes", static_cast<double>(kept)}};
+  return event;
 }
 
 }  // namespace dure

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/serve_setup.h"
+#include "trace/event.h"
 
 namespace dure {
 
@@ -11,7 +12,11 @@ namespace dure {
 std::string planned_report(const ServeSetup& setup);
 // One line per rank: host, process, instruction set, bytes resident.
 std::string running_report(const GroupReady& ready);
-// One line about a group that took the place of a dead one, ready `seconds` after its start.
-std::string restarted_report(const GroupReady& ready, double seconds);
+// Of a rank on another host, whose spans are shifted to this host's clock.
+Event clock_event(const ClockTold& told);
+// About a group that took the place of a dead one, ready `seconds` after its start.
+Event restarted_event(const GroupReady& ready, double seconds);
+// Where it serves what; what running_report tells people is in /metrics for programs.
+Event serving_event(const GroupReady& ready, const std::string& url, const ServeSetup& setup);
 
 }  // namespace dure

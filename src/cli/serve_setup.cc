@@ -24,6 +24,7 @@ namespace dure {
 namespace {
 
 constexpr int64_t default_cached_contexts = 16;  // per dp group, where nobody says --kv-memory
+constexpr int64_t most_expert_series = 4096;
 constexpr int64_t most_pages = int64_t{1} << 26;
 
 int64_t chosen_context(const ServeFlags& flags, const ModelSpec& spec) {
@@ -144,6 +145,17 @@ ServedModel served_model(const ServeFlags& flags, const ModelSpec& spec, int64_t
   return model;
 }
 
+// Each expert's series, unless they are too many for who reads them.
+bool wants_expert_series(const ServeFlags& flags, const ModelSpec& spec) {
+  if (flags.expert_metrics != "auto") return flags.expert_metrics == "experts";
+  int64_t series = 0;
+  for (const LayerSpec& layer : spec.layers) {
+    const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+    if (moe != nullptr) series += moe->experts * flags.run.layout.layout.etp();
+  }
+  return series <= most_expert_series;
+}
+
 EngineOptions engine_options(const ServeFlags& flags, const ModelSpec& spec,
                              const ServedModel& model, int64_t pages) {
   const Layout& layout = flags.run.layout.layout;
@@ -205,9 +217,13 @@ ServeSetup prepare(const ServeFlags& flags) {
   start.context = static_cast<int32_t>(std::min<int64_t>(context, INT32_MAX));
   start.max_batch_tokens = flags.max_batch_tokens;
   start.deadline_s = flags.deadline_s;
+  start.tracing = flags.trace.empty() ? Tracing::off : Tracing::on;
+  setup.trace.path = flags.trace;
+  setup.trace.most_bytes = parse_bytes(flags.trace_size, "--trace-size");
   setup.model = served_model(flags, setup.spec, context, shape.pages);
   setup.engine = engine_options(flags, setup.spec, setup.model, shape.pages);
   setup.api.api_keys = read_api_keys(flags.api_key_file);
+  setup.api.expert_series = wants_expert_series(flags, setup.spec);
   setup.http.host = flags.host;
   setup.http.port = static_cast<uint16_t>(flags.port);
   setup.http.max_connections = flags.max_connections;

@@ -12,6 +12,7 @@
 #include "server/engine_loop.h"
 #include "server/http_server.h"
 #include "server/served_model.h"
+#include "trace/trace_file.h"
 
 namespace dure {
 
@@ -38,6 +39,10 @@ struct ServeFlags {
   double idle_timeout_s = 75.0;
   std::vector<std::string> cors_origins;
   bool log_requests = false;
+  std::string log_format = "text";      // or json
+  std::filesystem::path trace;          // empty: none
+  std::string trace_size = "1GiB";      // of that file
+  std::string expert_metrics = "auto";  // each expert's, or ranks' only
 };
 
 struct ServeSetup {
@@ -50,6 +55,7 @@ struct ServeSetup {
   EngineOptions engine;
   ApiOptions api;
   HttpOptions http;
+  TraceOptions trace;
 };
 
 // Throws bad_input for wrong flags, checkpoints, tokenizers or templates, answer_is_no where memory

@@ -6,6 +6,7 @@
 // still work, the rest throws. Memory given to the failed call must stay until the process ends.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +18,26 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "cluster/layout.h"
+#include "comm/operation.h"
+#include "protocol/messages.h"
+#include "trace/step_clock.h"
 
 namespace dure {
 
-struct CommCounters {
-  int64_t sent_bytes = 0;
-  double wait_s = 0.0;  // time spent waiting for peers
+// A peer was silent past the deadline.
+class Stalled : public Error {
+ public:
+  using Error::Error;
 };
+
+// Of one kind of operation, since the start.
+struct OpCounters {
+  int64_t sent_bytes = 0;  // to all peers
+  double wait_s = 0.0;     // from having sent its own part to having everybody's
+};
+using CommCounters = std::array<OpCounters, op_kinds>;  // by OpKind, the first at 0
 
 // A fixed set of ranks, all of which take part in each collective, in the same order. One thread.
 class Communicator {
@@ -70,7 +83,7 @@ class World {
   virtual void begin_step(uint64_t id) = 0;
   // To this layer of the model; -1: before or behind them.
   virtual void begin_layer(int layer) = 0;
-  // This rank rests until the next step. (For show_place_in alone.)
+  // This rank rests until the next step.
   virtual void end_step() = 0;
 
   // From now on the page in `folder`, the group's own, tells where this rank is
@@ -106,8 +119,13 @@ class World {
 
   // Where this rank is, as the page of show_place_in has it: " at step 7, …"; or empty.
   virtual std::string place() const = 0;
+  // The same for programs.
+  virtual RankWhere where() const = 0;
 
   virtual CommCounters counters() const = 0;
+  // What this rank's time goes into. begin_step, begin_layer and end_step tell it, and so does
+  // every exchange; the rest is for whoever computes.
+  virtual StepClock& clock() = 0;
 
   // Ends every rank of the group, now.
   [[noreturn]] virtual void abort(int exit_code) = 0;

@@ -23,6 +23,20 @@ std::string_view to_string(OpKind kind) {
   return "unknown operation";
 }
 
+std::string_view label_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::all_reduce:
+      return "all_reduce";
+    case OpKind::all_gather:
+      return "all_gather";
+    case OpKind::all_to_all:
+      return "all_to_all";
+    case OpKind::stage_transfer:
+      return "stage_transfer";
+  }
+  return "unknown";
+}
+
 void OpHeader::name(std::string_view text) {
   std::memset(what, 0, sizeof what);
   std::memcpy(what, text.data(), std::min(text.size(), sizeof what));

@@ -2,6 +2,7 @@
 // each other notice at the first message and can say where each of them is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,10 @@
 namespace dure {
 
 enum class OpKind : uint8_t { all_reduce = 1, all_gather = 2, all_to_all = 3, stage_transfer = 4 };
+inline constexpr size_t op_kinds = 4;
+inline constexpr size_t index_of(OpKind kind) {
+  return static_cast<size_t>(kind) - 1;
+}
 
 // 64 bytes in front of every message's data.
 struct OpHeader {
@@ -29,6 +34,7 @@ struct OpHeader {
 static_assert(sizeof(OpHeader) == 64);
 
 std::string_view to_string(OpKind kind);  // "all-reduce"
+std::string_view label_of(OpKind kind);   // "all_reduce"
 
 // "step 7, operation 12 (all-reduce of attention output, layer 3, 4096 bytes)"
 std::string describe(const OpHeader& header);

@@ -49,7 +49,7 @@ struct Transport::Impl {
   WaitPolicy policy;
   std::function<void()> after_look = [] {};
   std::function<void(const OpHeader&, bool)> around_wait = [](const OpHeader&, bool) {};
-  CommCounters counters;
+  CommCounters counters{};
   std::deque<Outgoing> outbox;
   std::vector<Packed> spare;
   // Of one exchange; kept to keep their memory. requests[i] belongs to incoming[i] for i below
@@ -91,7 +91,7 @@ struct Transport::Impl {
       size += send.data.size();
     }
     out.requests.push_back(start_send(out.packed.get(), size, send.to, channel));
-    counters.sent_bytes += static_cast<int64_t>(send.data.size());
+    counters[index_of(header.kind)].sent_bytes += static_cast<int64_t>(send.data.size());
     return out;
   }
 
@@ -162,10 +162,10 @@ struct Transport::Impl {
       }
     }
     const std::string whom = silent.empty() ? deaf + " to take data" : silent;
-    throw Error(ErrorCode::failed,
-                fmt::format("rank {} waited {:.1f} s for rank {} at {}", rank, deadline.count(),
-                            whom, describe(header)),
-                "that rank is stopped, far slower than the others, or cut off from them");
+    throw Stalled(ErrorCode::failed,
+                  fmt::format("rank {} waited {:.1f} s for rank {} at {}", rank, deadline.count(),
+                              whom, describe(header)),
+                  "that rank is stopped, far slower than the others, or cut off from them");
   }
 
   void wait_all(int channel, const OpHeader& header) {
@@ -189,7 +189,8 @@ struct Transport::Impl {
       backoff.pause();
       if (backoff.waited() > deadline) give_up(header);
     }
-    counters.wait_s += std::chrono::duration<double>(backoff.waited()).count();
+    counters[index_of(header.kind)].wait_s +=
+        std::chrono::duration<double>(backoff.waited()).count();
   }
 };
 
@@ -243,7 +244,9 @@ void Transport::exchange(int channel, OpHeader header, std::span<const Send> sen
     impl.start_receive(in.packed.get(), packed_room, in.want.from, channel, impl.requests[i]);
     impl.request_peer.push_back(in.want.from);
   }
+  OpHeader whole = header;
   for (const Send& send : sends) {
+    whole.bytes += static_cast<int64_t>(send.data.size());
     header.bytes = static_cast<int64_t>(send.data.size());
     impl.outbox.push_back(impl.start_packed(channel, header, send));
     impl.start_long(channel, send, [&](MPI_Request request) {
@@ -251,9 +254,9 @@ void Transport::exchange(int channel, OpHeader header, std::span<const Send> sen
       impl.request_peer.push_back(send.to);
     });
   }
-  impl.around_wait(header, true);
+  impl.around_wait(whole, true);
   impl.wait_all(channel, header);
-  impl.around_wait(header, false);
+  impl.around_wait(whole, false);
   impl.broken = false;
 }
 

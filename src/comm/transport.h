@@ -34,7 +34,8 @@ class Transport {
   int ranks_here() const;  // of the world, on this host
 
   void set_deadline(std::chrono::duration<double> deadline);
-  // Called when an exchange begins to wait (true) and when it has ended (false).
+  // Called when an exchange begins to wait (true) and when it has ended (false); the header's bytes
+  // are those of all its sends.
   void around_each_wait(std::function<void(const OpHeader&, bool begins)> call);
   // Called after every look while waiting.
   void after_each_look(std::function<void()> call);

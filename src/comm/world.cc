@@ -42,6 +42,8 @@ class MpiWorld final : public World {
     check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
     sent_to_.resize(static_cast<size_t>(size_));
     received_from_.resize(static_cast<size_t>(size_));
+    transport_.around_each_wait(
+        [this](const OpHeader& header, bool begins) { show_wait(header, begins); });
   }
 
   int rank() const override { return rank_; }
@@ -83,6 +85,8 @@ class MpiWorld final : public World {
 
   void begin_step(uint64_t id) override {
     place_ = {id, -1};
+    in_step_ = true;
+    clock_.begin_step(id);
     if (spot_ != nullptr) {
       spot_->step = id;
       spot_->layer = -1;
@@ -97,18 +101,21 @@ class MpiWorld final : public World {
 
   void begin_layer(int layer) override {
     place_.layer = layer;
+    clock_.set_layer(layer);
     if (spot_ != nullptr) spot_->layer = layer;
   }
 
-  void end_step() override { show(RankDoes::rests); }
+  void end_step() override {
+    in_step_ = false;
+    clock_.end_step();
+    show(RankDoes::rests);
+  }
 
   void show_place_in(const std::filesystem::path& folder) override {
     places_ = RankPlaces::find(folder, size_);
     if (!places_) return;
     spot_ = &places_->spot(rank_);
     spot_->pid = getpid();
-    transport_.around_each_wait(
-        [this](const OpHeader& header, bool begins) { show_wait(header, begins); });
   }
 
   void send(int to, std::span<const std::byte> data, std::string_view what) override {
@@ -171,7 +178,14 @@ class MpiWorld final : public World {
 
   std::string place() const override { return places_ ? places_->describe(rank_) : ""; }
 
+  RankWhere where() const override {
+    if (places_) return places_->where(rank_);
+    if (!in_step_) return {};
+    return {static_cast<int64_t>(place_.step), place_.layer, ""};
+  }
+
   CommCounters counters() const override { return transport_.counters(); }
+  StepClock& clock() override { return clock_; }
 
   [[noreturn]] void abort(int exit_code) override {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
@@ -202,8 +216,20 @@ class MpiWorld final : public World {
     if (spot_ != nullptr) spot_->does = does;
   }
 
+  void begin_span(const OpHeader& header) {
+    char name[64];
+    size_t length = 0;
+    if (clock_.keeps_spans()) {
+      const std::string_view what(header.what, strnlen(header.what, sizeof header.what));
+      length = fmt::format_to_n(name, sizeof name, "{} of {}", to_string(header.kind), what).size;
+    }
+    clock_.begin(StepPart::collectives, {name, std::min(length, sizeof name)}, header.bytes);
+  }
+
   void show_wait(const OpHeader& header, bool begins) {
+    begins ? begin_span(header) : clock_.end();
     if (!begins) return show(RankDoes::computes);
+    if (spot_ == nullptr) return;
     spot_->operation = header.number;
     const std::string_view kind = to_string(header.kind);
     std::memset(spot_->kind, 0, sizeof spot_->kind);
@@ -228,6 +254,8 @@ class MpiWorld final : public World {
   int rank_ = 0;
   int size_ = 1;
   StepPlace place_;
+  bool in_step_ = false;
+  StepClock clock_;
   std::optional<RankPlaces> places_;
   RankSpot* spot_ = nullptr;        // this rank's; null: nobody reads it
   std::unique_ptr<Doorbell> bell_;  // null: not all ranks have one

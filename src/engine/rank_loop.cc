@@ -10,9 +10,11 @@
 #include <cstdio>
 #include <deque>
 #include <future>
+#include <map>
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "comm/rank_guard.h"
@@ -20,6 +22,8 @@
 #include "engine/step_collector.h"
 #include "protocol/frame_socket.h"
 #include "protocol/messages.h"
+#include "trace/clock_offset.h"
+#include "trace/step_clock.h"
 
 namespace dure {
 namespace {
@@ -37,10 +41,22 @@ std::string without_length(std::string frame) {
   return frame.substr(sizeof(uint32_t));
 }
 
-template <class T>
-void add_to(std::vector<T>& sum, const std::vector<T>& more) {
-  if (sum.size() < more.size()) sum.resize(more.size());
-  for (size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
+// Of a trace.
+constexpr std::chrono::milliseconds spans_interval{100};  // from telling to telling
+constexpr size_t spans_batch = 8192;                      // or so many spans
+constexpr std::chrono::seconds spans_patience{1};
+constexpr int clock_rounds = 16;
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             StepClock::Clock::now().time_since_epoch())
+      .count();
+}
+
+std::string host_name() {
+  char host[256] = {};
+  gethostname(host, sizeof(host) - 1);
+  return host;
 }
 
 class RankLoop {
@@ -59,8 +75,12 @@ class RankLoop {
     load(await_start());
     while (!(stopping_ && steps_.empty() && !(collector_ && collector_->pending()))) {
       take_orders_and_mail();
+      tell_spans(false);
       if (steps_.empty()) {
-        if (!stopping_ || (collector_ && collector_->pending())) rest(long_rest);
+        const bool untold = world_.clock().kept() > 0;
+        if (!stopping_ || (collector_ && collector_->pending())) {
+          rest(untold ? spans_interval : long_rest);
+        }
         continue;
       }
       const Step step = std::move(steps_.front());
@@ -68,17 +88,22 @@ class RankLoop {
       if (std::optional<StepDone> part = model_->run(step)) answer(std::move(*part));
       world_.end_step();
     }
+    end_spans();
     watch_.reset();
     world_.finish();
   }
 
   // The front gets one error, the first one; the others end with it.
-  void fail(const Error& error) {
+  void fail(const Error& error, EndCause cause) {
     GroupFailed failed;
     failed.rank = world_.rank();
     failed.code = static_cast<uint8_t>(error.code());
     failed.message = error.message();
     failed.hint = error.hint();
+    failed.cause = cause;
+    failed.pid = getpid();
+    failed.host = host_name();
+    failed.where = world_.where();
     try {
       if (is_first()) {
         forward_failure(failed);
@@ -147,6 +172,8 @@ class RankLoop {
       } else {
         tell_first(model_->stats());
       }
+    } else if (std::holds_alternative<AskClock>(message)) {
+      tell_first(ClockTold{world_.rank(), now_ns(), 0});
     } else {
       stopping_ = true;
     }
@@ -162,6 +189,10 @@ class RankLoop {
       reports_.ranks.push_back(std::move(ready->ranks.at(0)));
     } else if (auto* stats = std::get_if<GroupStats>(&message)) {
       add_stats(*stats);
+    } else if (auto* spans = std::get_if<RankSpans>(&message)) {
+      pass_on(from, std::move(*spans));
+    } else if (const auto* clock = std::get_if<ClockTold>(&message)) {
+      clock_told_ = *clock;
     } else {
       forward_failure(std::get<GroupFailed>(message));
     }
@@ -176,18 +207,70 @@ class RankLoop {
   }
 
   void add_stats(const GroupStats& stats) {
-    stats_.layers = stats.layers;
-    stats_.experts = stats.experts;
-    add_to(stats_.expert_tokens, stats.expert_tokens);
-    add_to(stats_.rank_expert_tokens, stats.rank_expert_tokens);
-    add_to(stats_.rank_sent_bytes, stats.rank_sent_bytes);
-    add_to(stats_.rank_wait_s, stats.rank_wait_s);
+    stats_.ranks.insert(stats_.ranks.end(), stats.ranks.begin(), stats.ranks.end());
     stats_.dropped_slots += stats.dropped_slots;
     stats_.moved_slots += stats.moved_slots;
-    if (++stats_parts_ < world_.size()) return;
-    tell_front(stats_);
-    stats_ = {};
-    stats_parts_ = 0;
+    if (static_cast<int>(stats_.ranks.size()) < world_.size()) return;
+    std::sort(stats_.ranks.begin(), stats_.ranks.end(),
+              [](const RankStats& a, const RankStats& b) { return a.rank < b.rank; });
+    tell_front(std::exchange(stats_, {}));
+  }
+
+  // Spans go to rank 0 in batches, and what is left once the rank has rested a moment.
+  void tell_spans(bool all) {
+    StepClock& clock = world_.clock();
+    if (clock.kept() == 0) return;
+    const auto now = StepClock::Clock::now();
+    if (!all && clock.kept() < spans_batch && now < next_spans_) return;
+    next_spans_ = now + spans_interval;
+    RankSpans told{world_.rank(), clock.lost(), clock.names(), clock.take_spans()};
+    if (is_first()) {
+      pass_on(0, std::move(told));
+    } else {
+      tell_first(std::move(told));
+    }
+  }
+
+  // The last ones end with an empty message; rank 0 waits for those, but not for ever.
+  void end_spans() {
+    if (!world_.clock().keeps_spans()) return;
+    tell_spans(true);
+    if (!is_first()) return tell_first(RankSpans{world_.rank(), 0, {}, {}});
+    const auto end = StepClock::Clock::now() + spans_patience;
+    while (ends_of_spans_ + 1 < world_.size() && StepClock::Clock::now() < end) {
+      rest(spans_interval);
+    }
+  }
+
+  void pass_on(int from, RankSpans spans) {
+    if (spans.spans.empty()) {
+      ++ends_of_spans_;
+      return;
+    }
+    const auto offset = clock_offsets_.find(from);
+    if (offset != clock_offsets_.end()) {
+      for (Span& span : spans.spans) span.begin_ns += offset->second;
+    }
+    tell_front(spans);
+  }
+
+  // Ranks of one host share a clock.
+  void compare_clocks() {
+    for (const RankReport& report : reports_.ranks) {
+      if (report.host == reports_.ranks.front().host) continue;
+      ClockOffset offset;
+      for (int round = 0; round < clock_rounds; ++round) {
+        const int64_t asked = now_ns();
+        clock_told_.reset();
+        world_.post(report.rank, without_length(encode(AskClock{})));
+        const auto end = StepClock::Clock::now() + spans_patience;
+        while (!clock_told_ && StepClock::Clock::now() < end) rest(spans_interval);
+        if (!clock_told_) break;
+        offset.add(asked, clock_told_->ns, now_ns());
+      }
+      clock_offsets_[report.rank] = offset.offset();
+      tell_front(ClockTold{report.rank, offset.offset(), offset.within()});
+    }
   }
 
   StartGroup await_start() {
@@ -204,6 +287,7 @@ class RankLoop {
                                                  world_.size(), start.layout.world()));
     }
     world_.set_layout(start.layout, duration<double>(start.deadline_s));
+    if (start.tracing == Tracing::on) world_.clock().keep_spans();
     model_ = std::make_unique<RankModel>(start, world_, keeper_);
     progress_.resize(static_cast<size_t>(world_.size()));
     collector_.emplace(start.layout);
@@ -249,6 +333,7 @@ class RankLoop {
     }
     std::sort(reports_.ranks.begin(), reports_.ranks.end(),
               [](const RankReport& a, const RankReport& b) { return a.rank < b.rank; });
+    if (start_->tracing == Tracing::on) compare_clocks();
     tell_front(reports_);
   }
 
@@ -261,22 +346,23 @@ class RankLoop {
   std::unique_ptr<RankModel> model_;
   std::deque<Step> steps_;
   bool stopping_ = false;
+  StepClock::Clock::time_point next_spans_{};
 
   // Rank 0: what the others have said.
   std::optional<StepCollector> collector_;
   std::vector<LoadProgress> progress_;
   GroupReady reports_;
   GroupStats stats_;
-  int stats_parts_ = 0;
+  std::optional<ClockTold> clock_told_;   // the last answer
+  std::map<int, int64_t> clock_offsets_;  // of ranks of other hosts, ns
+  int ends_of_spans_ = 0;
 };
 
 // Names the rank, its host and process, and where it was.
 Error out_of_memory(const World& world) {
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
   return Error(ErrorCode::failed,
                fmt::format("rank {} (pid {} on {}) was refused memory{}", world.rank(), getpid(),
-                           host, world.place()),
+                           host_name(), world.place()),
                "free memory on that machine, lower --kv-memory, or spread the model over more "
                "ranks");
 }
@@ -289,16 +375,19 @@ int run_rank(World& world, const std::filesystem::path& front, const std::string
     loop = std::make_unique<RankLoop>(world, front, keeper);
     loop->run();
     return 0;
+  } catch (const Stalled& error) {
+    if (loop) loop->fail(error, EndCause::stalled);
+    std::fprintf(stderr, "rank %d: error: %s\n", world.rank(), error.what());
   } catch (const Error& error) {
-    if (loop) loop->fail(error);
+    if (loop) loop->fail(error, EndCause::failed);
     std::fprintf(stderr, "rank %d: error: %s\n", world.rank(), error.what());
   } catch (const std::bad_alloc&) {
     const Error wrapped = out_of_memory(world);
-    if (loop) loop->fail(wrapped);
+    if (loop) loop->fail(wrapped, EndCause::out_of_memory);
     std::fprintf(stderr, "rank %d: error: %s\n", world.rank(), wrapped.what());
   } catch (const std::exception& error) {
     const Error wrapped(ErrorCode::failed, error.what());
-    if (loop) loop->fail(wrapped);
+    if (loop) loop->fail(wrapped, EndCause::failed);
     std::fprintf(stderr, "rank %d: error: %s\n", world.rank(), error.what());
   }
   world.abort(3);

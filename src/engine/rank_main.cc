@@ -25,9 +25,9 @@ int print_limits(int threads, std::string_view compute) {
 }
 
 // Holds the weights of this host's ranks while they are dead.
-int keep(const char* name) {
+int keep(const char* name, dure::LogFormat log) {
   try {
-    return dure::run_keeper(name);
+    return dure::run_keeper(name, log);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 3;
@@ -42,7 +42,10 @@ int main(int argc, char** argv) {
   if (argc == 4 && std::string_view(argv[1]) == "--limits") {
     return print_limits(std::atoi(argv[2]), argv[3]);
   }
-  if (argc == 3 && std::string_view(argv[1]) == "--keep") return keep(argv[2]);
+  if ((argc == 3 || argc == 4) && std::string_view(argv[1]) == "--keep") {
+    const bool json = argc == 4 && std::string_view(argv[3]) == "--log-json";
+    return keep(argv[2], json ? dure::LogFormat::json : dure::LogFormat::text);
+  }
   const bool has_keeper = argc == 5 && std::string_view(argv[3]) == "--keeper";
   if ((argc != 3 && !has_keeper) || std::string_view(argv[1]) != "--front") {
     std::fprintf(stderr, "error: dure-rank is started by dure\nhint: run `dure serve --help`\n");

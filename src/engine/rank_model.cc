@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <limits>
@@ -98,26 +99,26 @@ RankReport RankModel::report() const {
 
 GroupStats RankModel::stats() const {
   GroupStats stats;
-  const auto world = static_cast<size_t>(layout_.world());
-  const auto rank = static_cast<size_t>(share_.place.rank);
-  stats.layers = static_cast<int32_t>(spec_.layers.size());
-  stats.experts = static_cast<int32_t>(stage_->widest_experts());
-  stats.expert_tokens = stage_->expert_tokens();
-  // The tp ranks of a dp group route the same tokens: one of them counts.
-  const ExpertCounts& counts = stage_->expert_counts();
-  if (share_.place.tp != 0) {
-    std::fill(stats.expert_tokens.begin(), stats.expert_tokens.end(), 0);
-  } else {
-    stats.dropped_slots = counts.slots.dropped;
-    stats.moved_slots = counts.slots.moved;
-  }
+  RankStats& mine = stats.ranks.emplace_back();
+  mine.rank = share_.place.rank;
   const CommCounters counters = world_.counters();
-  stats.rank_expert_tokens.assign(world, 0);
-  stats.rank_expert_tokens[rank] = counts.computed_rows;
-  stats.rank_sent_bytes.assign(world, 0);
-  stats.rank_sent_bytes[rank] = counters.sent_bytes;
-  stats.rank_wait_s.assign(world, 0.0);
-  stats.rank_wait_s[rank] = counters.wait_s;
+  for (const OpKind kind :
+       {OpKind::all_reduce, OpKind::all_gather, OpKind::all_to_all, OpKind::stage_transfer}) {
+    const OpCounters& op = counters[index_of(kind)];
+    mine.ops.push_back({std::string(label_of(kind)), op.sent_bytes, op.wait_s});
+  }
+  const std::array<double, part_count> seconds = world_.clock().seconds();
+  for (size_t part = 0; part < part_count; ++part) {
+    mine.parts.push_back({std::string(to_string(static_cast<StepPart>(part))), seconds[part]});
+  }
+  for (const Stage::MoeCounts& each : stage_->moe_counts()) {
+    mine.experts.push_back({static_cast<int32_t>(each.layer),
+                            static_cast<int32_t>(each.experts.begin), each.counts.computed});
+    // The tp ranks of a dp group route the same tokens: one of them counts.
+    if (share_.place.tp != 0) continue;
+    stats.dropped_slots += each.counts.slots.dropped;
+    stats.moved_slots += each.counts.slots.moved;
+  }
   return stats;
 }
 
@@ -173,6 +174,7 @@ void RankModel::answer(std::span<const Asked::Sample> samples,
                        std::vector<SliceResult>* results) const {
   std::vector<SampleRow> rows;
   for (const Asked::Sample& sample : samples) rows.push_back(sample.row);
+  const auto span = world_.clock().time(StepPart::sampling, "sampling");
   std::vector<SampledRow> sampled(rows.size());
   backend_->sample(rows, spec_.vocab, sampled.data());
   for (size_t i = 0; i < samples.size(); ++i) {

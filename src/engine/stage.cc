@@ -20,12 +20,6 @@ bool reuses_choice(const ModelSpec& spec, int64_t layer) {
 
 Stage::Stage(const Runtime& runtime, const RankWeights& weights, const KvCache& cache)
     : runtime_(runtime), weights_(weights), cache_(cache) {
-  for (const LayerSpec& layer : runtime.spec.layers) {
-    if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
-      widest_experts_ = std::max(widest_experts_, moe->experts);
-    }
-  }
-  expert_tokens_.assign(runtime.spec.layers.size() * static_cast<size_t>(widest_experts_), 0);
   const Range held = runtime.share.layers;
   for (int64_t i = held.begin; i < held.end; ++i) {
     const LayerSpec& spec = runtime.spec.layers[static_cast<size_t>(i)];
@@ -41,6 +35,7 @@ Stage::Stage(const Runtime& runtime, const RankWeights& weights, const KvCache& 
 }
 
 void Stage::embed(const Batch& batch) {
+  const auto span = runtime_.world.clock().time(StepPart::embedding, "embedding");
   float* hidden = runtime_.workspace.floats(StepBuffer::hidden);
   const Range vocab = runtime_.share.vocab;
   if (weights_.embedding.blocks) {
@@ -76,6 +71,7 @@ std::span<float> Stage::chosen_keys(const Batch& batch) const {
 
 void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
   const RankPlace& place = runtime_.share.place;
+  StepClock& clock = runtime_.world.clock();
   const int64_t rows = batch.rows();
   const int64_t count = rows * runtime_.spec.hidden;
   float* hidden = runtime_.workspace.floats(StepBuffer::hidden);
@@ -102,21 +98,20 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
     const Layer& layer = layers_[i];
     runtime_.world.begin_layer(static_cast<int>(runtime_.share.layers.begin) + static_cast<int>(i));
     if (layer.attention) {
+      const auto span = clock.time(StepPart::attention, "attention");
       norm(weights.attention_norm);
       layer.attention->forward(runtime_, batch, ropes, cache_.layer(static_cast<int64_t>(i)),
                                normed, out);
       add_to_stream(rows, out, weights.after_attention_norm);
     }
     if (layer.moe) {
+      const auto span = clock.time(StepPart::experts, "mixture of experts");
       norm(weights.ffn_norm);
-      const auto global = static_cast<size_t>(runtime_.share.layers.begin) + i;
-      const auto widest = static_cast<size_t>(widest_experts_);
       RouteTrace* trace = traces == nullptr ? nullptr : &traces->emplace_back();
-      layer.moe->forward(runtime_, batch, hidden, normed, out,
-                         std::span(expert_tokens_).subspan(global * widest, widest),
-                         &expert_counts_, trace);
+      layer.moe->forward(runtime_, batch, hidden, normed, out, trace);
       add_to_stream(rows, out, weights.after_ffn_norm);
     } else if (layer.dense != nullptr) {
+      const auto span = clock.time(StepPart::feed_forward, "feed-forward");
       norm(weights.ffn_norm);
       mlp_forward(runtime_, weights.mlp, layer.dense->activation, normed, rows, out,
                   "feed-forward output");
@@ -136,7 +131,17 @@ void Stage::forward(const Batch& batch, std::vector<RouteTrace>* traces) {
   }
 }
 
+std::vector<Stage::MoeCounts> Stage::moe_counts() const {
+  std::vector<MoeCounts> counts;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const auto layer = runtime_.share.layers.begin + static_cast<int64_t>(i);
+    if (const auto& moe = layers_[i].moe) counts.push_back({layer, moe->experts(), moe->counts()});
+  }
+  return counts;
+}
+
 const float* Stage::compute_logits(const int64_t* rows, int64_t count) {
+  const auto span = runtime_.world.clock().time(StepPart::logits, "logits");
   const int64_t width = runtime_.spec.hidden;
   const int64_t vocab = runtime_.spec.vocab;
   const float* hidden = runtime_.workspace.floats(StepBuffer::hidden);

@@ -33,11 +33,13 @@ class Stage {
     }
   }
 
-  // Token slots that tp rank 0 of this dp group routed to each expert since the start:
-  // [all layers of the model, widest expert count].
-  const std::vector<int64_t>& expert_tokens() const { return expert_tokens_; }
-  int64_t widest_experts() const { return widest_experts_; }
-  const ExpertCounts& expert_counts() const { return expert_counts_; }
+  // What the MoE layers of this stage counted.
+  struct MoeCounts {
+    int64_t layer = 0;  // of the model
+    Range experts;      // of this rank
+    const ExpertCounts& counts;
+  };
+  std::vector<MoeCounts> moe_counts() const;
 
  private:
   void embed(const Batch& batch);
@@ -57,9 +59,6 @@ class Stage {
   const RankWeights& weights_;
   const KvCache& cache_;
   std::vector<Layer> layers_;
-  std::vector<int64_t> expert_tokens_;
-  int64_t widest_experts_ = 0;
-  ExpertCounts expert_counts_;
 };
 
 }  // namespace dure

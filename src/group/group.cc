@@ -34,10 +34,16 @@ constexpr std::chrono::seconds stop_limit{5};       // between words of ranks as
 std::string keeper_of(const GroupOptions& options) {
   if (!options.keeper) return "";
   try {
-    return options.keeper->running();
+    return options.keeper->running(options.say);
   } catch (const Error& error) {
-    std::fprintf(stderr, "warning: the ranks' weights will not outlive them: %s\n",
-                 error.message().c_str());
+    const Event event{Level::warning, "weights_not_kept",
+                      fmt::format("the ranks' weights will not outlive them: {}", error.message()),
+                      error.hint()};
+    if (options.say) {
+      options.say(event);
+    } else {
+      std::fprintf(stderr, "%s\n", text_of(event).c_str());
+    }
     return "";
   }
 }
@@ -127,9 +133,13 @@ class RunningGroup final : public Group {
     if (report && events_.on_failed) events_.on_failed(*failed_);
   }
 
-  void fail(const Error& error) {
+  void fail(const Error& error, EndCause cause = EndCause::failed) {
     if (failed_) return;
-    failed_ = GroupFailed{-1, static_cast<uint8_t>(error.code()), error.message(), error.hint()};
+    failed_.emplace();
+    failed_->code = static_cast<uint8_t>(error.code());
+    failed_->message = error.message();
+    failed_->hint = error.hint();
+    failed_->cause = cause;
   }
 
   // The ranks are about to end by themselves, with words that tell why; not for ever, though.
@@ -189,18 +199,20 @@ class RunningGroup final : public Group {
   bool in_time() {
     if (Clock::now() < next_limit()) return true;
     if (stopping_seen_) {
-      fail(Error(ErrorCode::failed, "the ranks did not stop when asked and were killed"));
+      fail(Error(ErrorCode::failed, "the ranks did not stop when asked and were killed"),
+           EndCause::stalled);
     } else if (end_by_) {
-      fail(Error(ErrorCode::failed, "rank 0 closed its socket but did not end"));
+      fail(Error(ErrorCode::failed, "rank 0 closed its socket but did not end"),
+           EndCause::lost_connection);
     } else {
       const std::string words = processes_->last_words();
-      fail(
-          Error(ErrorCode::failed,
-                fmt::format("the ranks did not start within {} s{}{}", connect_limit.count(),
-                            words.empty() ? "" : ", having said: ", words),
-                options_.hosts_file.empty()
-                    ? "the machine may be overloaded"
-                    : "check that `ssh` to every host of the hosts file works without a password"));
+      fail(Error(ErrorCode::failed,
+                 fmt::format("the ranks did not start within {} s{}{}", connect_limit.count(),
+                             words.empty() ? "" : ", having said: ", words),
+                 options_.hosts_file.empty()
+                     ? "the machine may be overloaded"
+                     : "check that `ssh` to every host of the hosts file works without a password"),
+           EndCause::stalled);
     }
     return false;
   }
@@ -259,6 +271,10 @@ class RunningGroup final : public Group {
       if (events_.on_step) events_.on_step(std::move(*done));
     } else if (auto* stats = std::get_if<GroupStats>(&message)) {
       if (events_.on_stats) events_.on_stats(std::move(*stats));
+    } else if (auto* spans = std::get_if<RankSpans>(&message)) {
+      if (events_.on_spans) events_.on_spans(std::move(*spans));
+    } else if (const auto* clock = std::get_if<ClockTold>(&message)) {
+      if (events_.on_clock) events_.on_clock(*clock);
     } else if (auto* failed = std::get_if<GroupFailed>(&message)) {
       if (!failed_) failed_ = std::move(*failed);
       expect_end();

@@ -11,6 +11,7 @@
 
 #include "group/weight_keeper.h"
 #include "protocol/messages.h"
+#include "trace/event.h"
 
 namespace dure {
 
@@ -19,6 +20,8 @@ struct GroupOptions {
   std::filesystem::path rank_program;    // dure-rank; empty: beside this executable
   std::string hosts_file;                // mpirun's --hostfile; empty: all on this machine
   std::shared_ptr<WeightKeeper> keeper;  // null: weights end with the ranks
+  // What ranks write, and what befalls the keeper; from any thread. Empty: lines on stderr.
+  std::function<void(const Event&)> say;
 };
 
 // Runs ranks until stopped or destroyed; destruction ends them at once and leaves no process,
@@ -32,6 +35,9 @@ class Group {
     std::function<void(const GroupReady&)> on_ready;
     std::function<void(StepDone)> on_step;
     std::function<void(GroupStats)> on_stats;
+    // Where StartGroup asks for them.
+    std::function<void(RankSpans)> on_spans;
+    std::function<void(const ClockTold&)> on_clock;  // of ranks of other hosts, once each
     // The ranks are gone (all of them, by then). Comes once, and last; not after an orderly stop,
     // nor for destruction. What the ranks said of the reason if they could, else what is known from
     // outside: "rank 2 (pid 123) was killed by signal 9 (Killed)".

@@ -55,6 +55,8 @@ TEST_F(GroupTest, AKilledRankEndsTheGroupAndIsNamed) {
     EXPECT_THAT(watched.failed->message,
                 HasSubstr(fmt::format("rank {} (pid {}) was killed by signal 9", rank, pid)));
     EXPECT_EQ(watched.failed->rank, static_cast<int>(rank));
+    EXPECT_EQ(watched.failed->cause, EndCause::killed);
+    EXPECT_EQ(watched.failed->pid, pid);
     EXPECT_THAT(watched.failed->hint, HasSubstr("memory"));
     EXPECT_FALSE(watched.left_at_failure);
     EXPECT_EQ(watched.failures, 1);
@@ -186,6 +188,7 @@ TEST_F(GroupTest, ARankThatExitsIsNamedWithItsLastWords) {
   Watched watched(options_for("exits"));
   ASSERT_TRUE(watched.wait_failed(std::chrono::seconds(60)));
   EXPECT_THAT(watched.failed->message, HasSubstr("rank 1 ended with status 9"));
+  EXPECT_EQ(watched.failed->cause, EndCause::exited);
   EXPECT_THAT(watched.failed->message, HasSubstr("rank 1: the disk is on fire"));
 }
 
@@ -292,7 +295,7 @@ TEST_F(GroupTest, ABlockingGroupRunsStepsAndThrowsWhatTheGroupFailedWith) {
     EXPECT_EQ(group.ready().ranks.size(), 3u);
     EXPECT_EQ(group.run(step_of(7, {1, 2, 3})).slices[0].token, 6);
     EXPECT_EQ(group.run(step_of(8, {4})).id, 8u);
-    EXPECT_EQ(group.stats().experts, 2);
+    EXPECT_EQ(group.stats().dropped_slots, 2);
     kill(group.ready().ranks[1].pid, SIGKILL);
     try {
       group.run(step_of(9, {1}));

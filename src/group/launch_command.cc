@@ -74,7 +74,8 @@ std::vector<std::string> launch_command(const GroupOptions& options,
 }
 
 std::vector<std::string> keeper_command(const std::filesystem::path& rank_program,
-                                        const std::string& hosts_file, const std::string& name) {
+                                        const std::string& hosts_file, const std::string& name,
+                                        LogFormat log) {
   std::vector<std::string> command;
   if (!hosts_file.empty()) {
     command = {mpirun_on_path()};
@@ -83,6 +84,7 @@ std::vector<std::string> keeper_command(const std::filesystem::path& rank_progra
                                    "--hostfile", hosts_file, "--npernode", "1"});
   }
   command.insert(command.end(), {found_rank_program(rank_program).string(), "--keep", name});
+  if (log == LogFormat::json) command.emplace_back("--log-json");
   return command;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "group/group.h"
+#include "trace/event.h"
 
 namespace dure {
 
@@ -19,8 +20,9 @@ std::vector<std::string> launch_command(const GroupOptions& options,
                                         const std::string& keeper);
 
 // The program that keeps weights under `name`: alone, or on every host of a hosts file, which
-// mpirun starts. Throws as launch_command does.
+// mpirun starts; `log` is how it writes to stderr. Throws as launch_command does.
 std::vector<std::string> keeper_command(const std::filesystem::path& rank_program,
-                                        const std::string& hosts_file, const std::string& name);
+                                        const std::string& hosts_file, const std::string& name,
+                                        LogFormat log);
 
 }  // namespace dure

@@ -80,7 +80,7 @@ void RankOutput::take_rank_line(int rank, std::string_view text) {
   if (text.starts_with(name)) text.remove_prefix(name.size());
   const std::string line = name + std::string(text);
   // A rank's error reaches the owner as a message, or else in the last words.
-  if (!text.starts_with("error: ")) forward_(line + "\n");
+  if (!text.starts_with("error: ")) forward_(rank, text);
   // Notes and warnings are of what went on all the same.
   if (!text.starts_with("note: ") && !text.starts_with("warning: ")) keep(rank_lines_, line);
 }

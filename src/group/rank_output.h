@@ -1,5 +1,5 @@
 // What comes out of mpirun: lines of the ranks, tagged by --tag-output, and mpirun's own banners.
-// The ranks' lines go on to our stderr under their rank's name; the banners never do, but tell
+// The ranks' lines go on under their rank's name; the banners never do, but tell
 // which rank died of what.
 #pragma once
 
@@ -19,8 +19,8 @@ struct RankDeath {  // the first rank that ended badly, as mpirun tells it
 
 class RankOutput {
  public:
-  // `forward` gets whole lines, "rank 2: text" with a line break.
-  explicit RankOutput(std::function<void(std::string_view line)> forward)
+  // `forward` gets whole lines without their end, and whose they are.
+  explicit RankOutput(std::function<void(int rank, std::string_view text)> forward)
       : forward_(std::move(forward)) {}
 
   void feed(std::string_view bytes);  // any piece of the stream
@@ -37,7 +37,7 @@ class RankOutput {
   void take_banner_line(std::string_view line);
   RankDeath& death_of(int rank);
 
-  std::function<void(std::string_view)> forward_;
+  std::function<void(int, std::string_view)> forward_;
   std::string partial_;
   std::deque<std::string> rank_lines_;
   std::deque<std::string> banner_lines_;

@@ -2,6 +2,7 @@
 // kept from the user.
 #include "group/rank_output.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,9 @@ struct Result {
 
 Result read(std::string_view text, size_t piece = 1000) {
   Result result;
-  RankOutput output([&](std::string_view line) { result.forwarded += line; });
+  RankOutput output([&](int rank, std::string_view text) {
+    result.forwarded += fmt::format("rank {}: {}\n", rank, text);
+  });
   for (size_t at = 0; at < text.size(); at += piece) output.feed(text.substr(at, piece));
   output.end();
   result.death = output.death();

@@ -36,6 +36,18 @@ void write_to_stderr(std::string_view line) {
   }
 }
 
+// Of a rank that goes on: what its line begins with tells how serious it is.
+Event event_of(int rank, std::string_view text) {
+  Event event{Level::info, "rank_said"};
+  if (text.starts_with("warning: ")) {
+    event.level = Level::warning;
+    text.remove_prefix(std::string_view("warning: ").size());
+  }
+  event.rank = rank;
+  event.message = fmt::format("rank {}: {}", rank, text);
+  return event;
+}
+
 std::string hint_of(int signal) {
   switch (signal) {
     case SIGKILL:
@@ -61,7 +73,10 @@ RankProcesses::RankProcesses(const GroupOptions& options, const std::string& kee
     : all_here_(options.hosts_file.empty()),
       folder_(base_folder(options)),
       places_(RankPlaces::make(folder_.path(), options.start.layout.world())),
-      lines_(write_to_stderr) {
+      lines_([say = options.say](int rank, std::string_view text) {
+        const Event event = event_of(rank, text);
+        say ? say(event) : write_to_stderr(text_of(event) + "\n");
+      }) {
   const std::filesystem::path socket = folder_.path() / "front";
   SpawnOptions spawning;
   spawning.command = launch_command(options, folder_.path(), socket, keeper);
@@ -133,6 +148,16 @@ void RankProcesses::end() {
   lines_.end();
 }
 
+void RankProcesses::place(GroupFailed& failed, const std::optional<GroupReady>& ready) const {
+  failed.where = places_.where(failed.rank);
+  if (!ready) return;
+  for (const RankReport& report : ready->ranks) {
+    if (report.rank != failed.rank) continue;
+    failed.pid = report.pid;
+    failed.host = report.host;
+  }
+}
+
 std::string RankProcesses::name_of(int rank, const std::optional<GroupReady>& ready) const {
   if (ready) {
     for (const RankReport& report : ready->ranks) {
@@ -151,6 +176,9 @@ GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) 
   const std::string said = words.empty() ? "" : ", having said: " + words;
   if (stopped_) {
     failed.rank = places_.rank_of(*stopped_);
+    failed.cause = EndCause::stopped;
+    failed.pid = *stopped_;
+    place(failed, ready);
     const std::string name = failed.rank < 0 ? fmt::format("process {} of the group", *stopped_)
                              : ready         ? name_of(failed.rank, ready)
                                      : fmt::format("rank {} (pid {})", failed.rank, *stopped_);
@@ -162,6 +190,8 @@ GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) 
   }
   if (const auto& death = lines_.death()) {
     failed.rank = death->rank;
+    failed.cause = death->signal != 0 ? EndCause::killed : EndCause::exited;
+    place(failed, ready);
     const std::string name = name_of(death->rank, ready);
     const std::string where = places_.describe(death->rank);
     if (death->signal != 0) {
@@ -177,6 +207,8 @@ GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) 
     failed.rank = lost_->rank;
     const std::string name = lost_->rank < 0 ? "a rank" : name_of(lost_->rank, std::nullopt);
     const bool killed = WIFSIGNALED(lost_->status);
+    failed.cause = killed ? EndCause::killed : EndCause::exited;
+    failed.pid = lost_->pid;
     failed.message = fmt::format(
         "{} (pid {}) {} while the ranks started, which mpirun did not notice{}", name, lost_->pid,
         killed ? by_signal(WTERMSIG(lost_->status))
@@ -189,6 +221,7 @@ GroupFailed RankProcesses::how_it_ended(const std::optional<GroupReady>& ready) 
                     ? "check that `mpirun -n 1 true` works here"
                     : "check that `mpirun --hostfile FILE -n 1 true` works with this hosts file";
   const int status = status_.value_or(0);
+  failed.cause = WIFSIGNALED(status) ? EndCause::killed : EndCause::exited;
   if (WIFSIGNALED(status)) {
     failed.message =
         fmt::format("mpirun, and the ranks with it, {}{}", by_signal(WTERMSIG(status)), said);

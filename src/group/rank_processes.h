@@ -42,7 +42,9 @@ class RankProcesses {
   GroupFailed how_it_ended(const std::optional<GroupReady>& ready) const;
 
  private:
-  // "rank 2 (pid 123 on node1)", and where it was, as far as that is known.
+  // Process, host and place of failed.rank, as far as they are known.
+  void place(GroupFailed& failed, const std::optional<GroupReady>& ready) const;
+  // "rank 2 (pid 123 on node1)", as far as that is known.
   std::string name_of(int rank, const std::optional<GroupReady>& ready) const;
 
   bool all_here_;

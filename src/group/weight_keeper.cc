@@ -29,17 +29,25 @@ std::filesystem::path folder_for_files() {
 
 }  // namespace
 
-WeightKeeper::WeightKeeper(std::filesystem::path rank_program, std::string hosts_file)
-    : rank_program_(std::move(rank_program)), hosts_file_(std::move(hosts_file)) {}
+WeightKeeper::WeightKeeper(std::filesystem::path rank_program, std::string hosts_file,
+                           LogFormat log)
+    : rank_program_(std::move(rank_program)), hosts_file_(std::move(hosts_file)), log_(log) {}
 
 WeightKeeper::~WeightKeeper() {
   end();
 }
 
-std::string WeightKeeper::running() {
+std::string WeightKeeper::running(const std::function<void(const Event&)>& say) {
   const std::lock_guard lock(mutex_);
   int status = 0;
   if (pid_ >= 0 && waitpid(pid_, &status, WNOHANG) == 0) return name_;
+  if (pid_ >= 0 && say) {
+    Event event{
+        Level::warning, "keeper_died",
+        fmt::format("the keeper of weights (pid {}) had died: another one is started", pid_)};
+    event.pid = pid_;
+    say(event);
+  }
   pid_ = -1;
   start();
   return name_;
@@ -53,7 +61,7 @@ pid_t WeightKeeper::pid() const {
 void WeightKeeper::start() {
   name_ = new_name();
   SpawnOptions spawning;
-  spawning.command = keeper_command(rank_program_, hosts_file_, name_);
+  spawning.command = keeper_command(rank_program_, hosts_file_, name_, log_);
   spawning.dies_with_caller = true;
   if (hosts_file_.empty()) {
     spawning.output = STDERR_FILENO;  // it tells of ranks that it had to end

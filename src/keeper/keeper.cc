@@ -46,6 +46,8 @@ char state_of(pid_t pid) {
 
 class Keeper {
  public:
+  explicit Keeper(LogFormat log) : log_(log) {}
+
   void serve(int socket) {
     std::optional<ReceivedMessage> request = receive_message(socket);
     if (!request) return;
@@ -85,10 +87,15 @@ class Keeper {
       char host[256] = {};
       gethostname(host, sizeof(host) - 1);
       if (syscall(SYS_pidfd_send_signal, watched.process.get(), SIGKILL, nullptr, 0) == 0) {
-        std::fprintf(stderr,
-                     "warning: rank %d (pid %d on %s) has been stopped for %d s (SIGSTOP) and is "
-                     "ended, for its group to start again\n",
-                     rank, watched.pid, host, keeper_stop_patience);
+        Event event{Level::warning, "keeper_ended_rank",
+                    fmt::format("rank {} (pid {} on {}) has been stopped for {} s (SIGSTOP) and is "
+                                "ended, for its group to start again",
+                                rank, watched.pid, host, keeper_stop_patience)};
+        event.cause = "stopped";
+        event.rank = rank;
+        event.pid = watched.pid;
+        event.host = host;
+        std::fprintf(stderr, "%s\n", line_of(event, log_).c_str());
       }
     }
   }
@@ -101,17 +108,18 @@ class Keeper {
            request.message.record.bytes <= facts.st_size;
   }
 
+  LogFormat log_;
   std::map<int, Kept> kept_;  // by rank
   std::map<int, WatchedRank> ranks_;
 };
 
 }  // namespace
 
-int run_keeper(const std::string& name) {
+int run_keeper(const std::string& name, LogFormat log) {
   prctl(PR_SET_NAME, "dure-keeper");
   const pid_t parent = getppid();
   const Descriptor listening = listen_as_keeper(name);
-  Keeper keeper;
+  Keeper keeper(log);
   Clock::time_point next_look = Clock::now() + look_interval;
   while (getppid() == parent) {
     if (Clock::now() >= next_look) {

@@ -9,6 +9,8 @@
 
 #include <string>
 
+#include "trace/event.h"
+
 namespace dure {
 
 // Looks in a row, a second apart, that find a rank stopped before it is ended. More than a front on
@@ -17,6 +19,6 @@ inline constexpr int keeper_stop_patience = 7;
 
 // Returns the exit status, when the parent is gone. The caller has made the kernel end this process
 // with its parent (die_with_parent); this looks as well.
-int run_keeper(const std::string& name);
+int run_keeper(const std::string& name, LogFormat log = LogFormat::text);
 
 }  // namespace dure

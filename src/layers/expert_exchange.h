@@ -31,6 +31,8 @@ class ExpertExchange {
  public:
   ExpertExchange(const Runtime& runtime, const MoeFfn& moe);
 
+  Range experts() const { return experts_; }  // of this rank
+
   // x: [rows_of_dp[own], hidden]; ids: [the same rows, top_k] global expert numbers, equal on all
   // tp ranks of the group; slots that are dropped_slot go nowhere. rows_of_dp: token rows of every
   // dp group in this chunk, the same on all ranks.

@@ -42,6 +42,7 @@ RouteShape shape_of(const MoeFfn& moe) {
 Moe::Moe(const Runtime& runtime, const MoeFfn& spec, const MoeWeights& weights)
     : spec_(spec), weights_(weights), exchange_(runtime, spec) {
   DURE_CHECK(!spec.shared || !spec.beside);  // they share a buffer
+  counts_.computed.assign(static_cast<size_t>(experts().size()), 0);
 }
 
 SlotCounts Moe::route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
@@ -145,25 +146,28 @@ void Moe::compute_experts(const Runtime& runtime, const Dispatched& work, float*
 }
 
 void Moe::forward(const Runtime& runtime, const Batch& batch, const float* stream, float* x,
-                  float* out, std::span<int64_t> expert_tokens, ExpertCounts* counts,
-                  RouteTrace* trace) const {
+                  float* out, RouteTrace* trace) {
   const int64_t rows = batch.rows();
   const int64_t hidden = runtime.spec.hidden;
   const int64_t slots = rows * spec_.top_k;
   int32_t* ids = runtime.workspace.ints(StepBuffer::routes);
   float* weights = reinterpret_cast<float*>(ids + slots);
+  StepClock& clock = runtime.world.clock();
+  clock.begin(StepPart::experts, "router");
   if (spec_.router.input_norm) make_router_input(runtime, stream, rows, out);
-  counts->slots += route(runtime, spec_.router.input_norm ? out : x, rows, ids, weights);
-  for (int64_t i = 0; i < slots; ++i) {
-    if (ids[i] != dropped_slot) ++expert_tokens[static_cast<size_t>(ids[i])];
-  }
+  counts_.slots += route(runtime, spec_.router.input_norm ? out : x, rows, ids, weights);
+  clock.end();
   if (trace != nullptr) {
     trace->ids.assign(ids, ids + slots);
     trace->weights.assign(weights, weights + slots);
   }
   const auto eps = static_cast<float>(runtime.spec.norm_eps);
-  if (spec_.shared) compute_shared(runtime, x, rows);
+  if (spec_.shared) {
+    const auto span = clock.time(StepPart::feed_forward, "shared expert");
+    compute_shared(runtime, x, rows);
+  }
   if (spec_.beside) {
+    const auto span = clock.time(StepPart::feed_forward, "dense part beside experts");
     compute_beside(runtime, x, rows);
     runtime.backend.rms_norm(stream, rows, hidden, hidden, weights_.experts_norm.data(), eps, x);
   }
@@ -185,8 +189,13 @@ void Moe::forward(const Runtime& runtime, const Batch& batch, const float* strea
     const int64_t at = std::min(first, rows);
     Dispatched work =
         exchange_.dispatch(runtime, x + at * hidden, ids + at * spec_.top_k, rows_of_dp);
-    counts->computed_rows += work.work();
-    compute_experts(runtime, work, results);
+    for (size_t e = 0; e < counts_.computed.size(); ++e) {
+      counts_.computed[e] += work.begin[e + 1] - work.begin[e];
+    }
+    {
+      const auto span = clock.time(StepPart::experts, "experts");
+      compute_experts(runtime, work, results);
+    }
     exchange_.combine(runtime, std::move(work), results, ids + at * spec_.top_k,
                       weights + at * spec_.top_k, data_or_null(weights_.down_bias), rows_of_dp,
                       out + at * hidden);

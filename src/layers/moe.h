@@ -2,6 +2,8 @@
 // one.
 #pragma once
 
+#include <vector>
+
 #include "layers/capacity.h"
 #include "layers/expert_exchange.h"
 #include "layers/runtime.h"
@@ -9,10 +11,10 @@
 
 namespace dure {
 
-// Of a rank, since it started.
+// Of one layer on one rank, since it started.
 struct ExpertCounts {
-  int64_t computed_rows = 0;
-  SlotCounts slots;  // of its dp group, in the layers of its stage
+  std::vector<int64_t> computed;  // [local experts]: token slots
+  SlotCounts slots;               // of its dp group
 };
 
 class Moe {
@@ -20,14 +22,14 @@ class Moe {
   Moe(const Runtime& runtime, const MoeFfn& spec, const MoeWeights& weights);
 
   const MoeFfn& spec() const { return spec_; }
+  const ExpertCounts& counts() const { return counts_; }
+  Range experts() const { return exchange_.experts(); }  // of this rank
 
   // out[rows, hidden], replicated over tp. x: [rows, hidden] (normed), overwritten; stream: [rows,
-  // hidden], what x was made of, read where the layer normalises it in ways of its own. Adds the
-  // token slots that each expert got from this dp group to expert_tokens[experts] and what else is
-  // counted to *counts. Every rank of the stage takes part, also with no rows.
+  // hidden], what x was made of, read where the layer normalises it in ways of its own. Every rank
+  // of the stage takes part, also with no rows.
   void forward(const Runtime& runtime, const Batch& batch, const float* stream, float* x,
-               float* out, std::span<int64_t> expert_tokens, ExpertCounts* counts,
-               RouteTrace* trace) const;
+               float* out, RouteTrace* trace);
 
  private:
   SlotCounts route(const Runtime& runtime, const float* x, int64_t rows, int32_t* ids,
@@ -47,6 +49,7 @@ class Moe {
   const MoeFfn& spec_;
   const MoeWeights& weights_;
   ExpertExchange exchange_;
+  ExpertCounts counts_;
 };
 
 }  // namespace dure

@@ -36,6 +36,7 @@ static void visit_fields(auto& wire, Is<StartGroup> auto& m) {
   wire("deadline_s", m.deadline_s);
   wire("capacity factor", m.capacity.factor);
   wire.choice("capacity overflow", m.capacity.overflow, ExpertOverflow::next);
+  wire.choice("tracing", m.tracing, Tracing::on);
 }
 
 static void visit_fields(auto& wire, Is<LogitBias> auto& m) {
@@ -93,6 +94,8 @@ static void visit_fields(auto& wire, Is<Step> auto& m) {
 static void visit_fields(auto&, Is<StopGroup> auto&) {}
 
 static void visit_fields(auto&, Is<AskStats> auto&) {}
+
+static void visit_fields(auto&, Is<AskClock> auto&) {}
 
 static void visit_fields(auto& wire, Is<LoadProgress> auto& m) {
   wire("bytes_done", m.bytes_done);
@@ -153,22 +156,78 @@ static void visit_fields(auto& wire, Is<StepDone> auto& m) {
   wire("slices", m.slices);
 }
 
+static void visit_fields(auto& wire, Is<RankWhere> auto& m) {
+  wire("step", m.step);
+  wire("layer", m.layer);
+  wire("operation", m.operation);
+}
+
 static void visit_fields(auto& wire, Is<GroupFailed> auto& m) {
   wire("rank", m.rank);
   wire("code", m.code);
   wire("message", m.message);
   wire("hint", m.hint);
+  wire.choice("cause", m.cause, EndCause::lost_connection);
+  wire("pid", m.pid);
+  wire("host", m.host);
+  visit_fields(wire, m.where);
+}
+
+static void visit_fields(auto& wire, Is<OpTotals> auto& m) {
+  wire("op", m.op);
+  wire("sent_bytes", m.sent_bytes);
+  wire("wait_s", m.wait_s);
+}
+
+static void visit_fields(auto& wire, Is<PartSeconds> auto& m) {
+  wire("part", m.part);
+  wire("seconds", m.seconds);
+}
+
+static void visit_fields(auto& wire, Is<ExpertLoad> auto& m) {
+  wire("layer", m.layer);
+  wire("first", m.first);
+  wire("tokens", m.tokens);
+}
+
+static void visit_fields(auto& wire, Is<RankStats> auto& m) {
+  wire("rank", m.rank);
+  wire("ops", m.ops);
+  wire("parts", m.parts);
+  wire("experts", m.experts);
 }
 
 static void visit_fields(auto& wire, Is<GroupStats> auto& m) {
-  wire("layers", m.layers);
-  wire("experts", m.experts);
-  wire("expert_tokens", m.expert_tokens);
-  wire("rank_expert_tokens", m.rank_expert_tokens);
-  wire("rank_sent_bytes", m.rank_sent_bytes);
-  wire("rank_wait_s", m.rank_wait_s);
+  wire("ranks", m.ranks);
   wire("dropped_slots", m.dropped_slots);
   wire("moved_slots", m.moved_slots);
+}
+
+static void visit_fields(auto& wire, Is<std::string> auto& m) {
+  wire("name", m);
+}
+
+static void visit_fields(auto& wire, Is<Span> auto& m) {
+  wire("span's step", m.step);
+  wire("begin", m.begin_ns);
+  wire("length", m.length_ns);
+  wire("bytes", m.bytes);
+  wire("span's layer", m.layer);
+  wire("span's name", m.name);
+  wire.choice("part", m.part, StepPart::sampling);
+}
+
+static void visit_fields(auto& wire, Is<RankSpans> auto& m) {
+  wire("rank", m.rank);
+  wire("lost", m.lost);
+  wire("names", m.names);
+  wire("spans", m.spans);
+}
+
+static void visit_fields(auto& wire, Is<ClockTold> auto& m) {
+  wire("rank", m.rank);
+  wire("ns", m.ns);
+  wire("within_ns", m.within_ns);
 }
 
 namespace {
@@ -177,12 +236,12 @@ namespace {
 // the wrong way is therefore refused by its kind alone.
 struct ToRanksKinds {
   static constexpr uint8_t base = 0x10;
-  static constexpr std::array names = {"StartGroup", "Step", "StopGroup", "AskStats"};
+  static constexpr std::array names = {"StartGroup", "Step", "StopGroup", "AskStats", "AskClock"};
 };
 struct FromRanksKinds {
   static constexpr uint8_t base = 0x40;
   static constexpr std::array names = {"LoadProgress", "GroupReady", "StepDone", "GroupFailed",
-                                       "GroupStats"};
+                                       "GroupStats",   "RankSpans",  "ClockTold"};
 };
 
 template <typename Kinds, typename Variant>
@@ -226,6 +285,26 @@ Variant decode_frame(std::span<const std::byte> frame) {
 }
 
 }  // namespace
+
+std::string_view to_string(EndCause cause) {
+  switch (cause) {
+    case EndCause::failed:
+      return "failed";
+    case EndCause::killed:
+      return "killed";
+    case EndCause::stopped:
+      return "stopped";
+    case EndCause::exited:
+      return "exited";
+    case EndCause::out_of_memory:
+      return "out_of_memory";
+    case EndCause::stalled:
+      return "stalled";
+    case EndCause::lost_connection:
+      return "lost_connection";
+  }
+  return "failed";
+}
 
 std::string encode(const ToRanks& message) {
   return encode_frame<ToRanksKinds>(message);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,13 +16,17 @@
 #include "cluster/layout.h"
 #include "protocol/sampling.h"
 #include "tensor/dtype.h"
+#include "trace/step_clock.h"
 
 namespace dure {
 
 inline constexpr uint32_t max_frame_bytes = 1u << 30;  // kind and payload
 // Travels in StartGroup: a front and ranks of different builds refuse each other at once. Count up
 // whenever the fields of a message change.
-inline constexpr uint32_t protocol_version = 5;
+inline constexpr uint32_t protocol_version = 6;
+
+// Whether ranks tell what their time went into, span by span (RankSpans).
+enum class Tracing : uint8_t { off = 0, on = 1 };
 
 // Front -> ranks: what to load and how. First message on the socket.
 struct StartGroup {
@@ -37,6 +42,7 @@ struct StartGroup {
   int32_t threads = 1;           // of each rank
   double deadline_s = 30.0;      // of every wait inside a step
   ExpertCapacity capacity;       // of experts, in a step
+  Tracing tracing = Tracing::off;
 };
 
 // What a slice wants back besides advancing the cache.
@@ -81,7 +87,10 @@ struct StopGroup {};
 
 struct AskStats {};
 
-using ToRanks = std::variant<StartGroup, Step, StopGroup, AskStats>;
+// Rank 0 to a rank of another host: what does your clock say?
+struct AskClock {};
+
+using ToRanks = std::variant<StartGroup, Step, StopGroup, AskStats, AskClock>;
 
 // Ranks -> front.
 
@@ -140,28 +149,90 @@ struct StepDone {
   std::vector<SliceResult> slices;  // in the step's order
 };
 
+// Why a group ended, in kinds that one can count.
+enum class EndCause : uint8_t {
+  failed = 0,       // an error that a rank, or the front, found
+  killed,           // a signal ended a rank or mpirun
+  stopped,          // a process was stopped (SIGSTOP) and not continued
+  exited,           // a rank, or all of them, ended by themselves without a word
+  out_of_memory,    // a rank was refused memory
+  stalled,          // a wait for a peer, or for an answer, took too long
+  lost_connection,  // to the ranks
+};
+inline constexpr size_t end_causes = 7;
+std::string_view to_string(EndCause cause);  // "lost_connection"
+
+// Where a rank was. What is not known is -1 or empty.
+struct RankWhere {
+  int64_t step = -1;
+  int32_t layer = -1;
+  std::string operation = {};  // "all-reduce of attention output"
+};
+
 // The group cannot go on; it ends after this.
 struct GroupFailed {
   int32_t rank = -1;
   uint8_t code = 0;  // ErrorCode
-  std::string message;
-  std::string hint;
+  std::string message = {};
+  std::string hint = {};
+  EndCause cause = EndCause::failed;
+  int32_t pid = -1;
+  std::string host = {};
+  RankWhere where = {};
+};
+
+// What ranks have measured since they were loaded; each tells its own and rank 0 puts them
+// together.
+struct OpTotals {
+  std::string op;          // "all_reduce"
+  int64_t sent_bytes = 0;  // to all peers
+  double wait_s = 0.0;     // from having sent its own part to having everybody's
+};
+
+struct PartSeconds {
+  std::string part;  // of a step's work (trace/step_clock.h): "attention"
+  double seconds = 0.0;
+};
+
+struct ExpertLoad {
+  int32_t layer = 0;
+  int32_t first = 0;  // expert that tokens[0] is of
+  std::vector<int64_t>
+      tokens;  // token slots that each expert held here, or its part here, computed
+};
+
+struct RankStats {
+  int32_t rank = 0;
+  std::vector<OpTotals> ops;
+  std::vector<PartSeconds> parts;
+  std::vector<ExpertLoad> experts;  // of each MoE layer of its stage
 };
 
 struct GroupStats {
-  int32_t layers = 0;
-  int32_t experts = 0;
-  std::vector<int64_t>
-      expert_tokens;  // [layers, experts]: token slots routed to each, zeros for dense
-  std::vector<int64_t> rank_expert_tokens;  // [world]: token slots each rank's experts computed
-  std::vector<int64_t> rank_sent_bytes;     // [world]: by collectives and stage transfers
-  std::vector<double> rank_wait_s;          // [world]: waiting for peers
+  std::vector<RankStats> ranks;
   // Token slots that found their expert full (StartGroup::capacity), of all layers.
   int64_t dropped_slots = 0;
   int64_t moved_slots = 0;  // to the token's next best expert
 };
 
-using FromRanks = std::variant<LoadProgress, GroupReady, StepDone, GroupFailed, GroupStats>;
+// What a rank's time went into since it last told; where the group is traced.
+struct RankSpans {
+  int32_t rank = 0;
+  int64_t lost = 0;                // spans that found no room, since the start
+  std::vector<std::string> names;  // of the spans
+  std::vector<Span> spans;         // begin_ns is of rank 0's clock
+};
+
+// A rank's clock: what it says in answer to AskClock, and, from rank 0 to the front, what was made
+// of that, once for each rank of another host.
+struct ClockTold {
+  int32_t rank = 0;
+  int64_t ns = 0;         // of CLOCK_MONOTONIC; or to add to the rank's clock to get rank 0's
+  int64_t within_ns = 0;  // how wrong that may be
+};
+
+using FromRanks =
+    std::variant<LoadProgress, GroupReady, StepDone, GroupFailed, GroupStats, RankSpans, ClockTold>;
 
 std::string encode(const ToRanks& message);  // with frame header
 std::string encode(const FromRanks& message);

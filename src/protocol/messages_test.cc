@@ -129,6 +129,25 @@ ToRanks random_to_ranks(Dice& dice) {
   }
 }
 
+GroupStats random_stats(Dice& dice) {
+  GroupStats m;
+  m.dropped_slots = dice.any<int64_t>();
+  m.moved_slots = dice.any<int64_t>();
+  m.ranks.resize(static_cast<size_t>(dice.below(4)));
+  for (RankStats& r : m.ranks) {
+    r.rank = dice.any<int32_t>();
+    r.ops.resize(static_cast<size_t>(dice.below(3)));
+    for (OpTotals& op : r.ops) op = {dice.text(), dice.any<int64_t>(), dice.any<double>()};
+    r.parts.resize(static_cast<size_t>(dice.below(3)));
+    for (PartSeconds& part : r.parts) part = {dice.text(), dice.any<double>()};
+    r.experts.resize(static_cast<size_t>(dice.below(3)));
+    for (ExpertLoad& load : r.experts) {
+      load = {dice.any<int32_t>(), dice.any<int32_t>(), dice.many<int64_t>()};
+    }
+  }
+  return m;
+}
+
 FromRanks random_from_ranks(Dice& dice) {
   switch (dice.below(5)) {
     case 0:
@@ -164,9 +183,7 @@ FromRanks random_from_ranks(Dice& dice) {
     case 3:
       return GroupFailed{dice.any<int32_t>(), dice.any<uint8_t>(), dice.text(), dice.text()};
     default:
-      return GroupStats{dice.any<int32_t>(),  dice.any<int32_t>(),  dice.many<int64_t>(),
-                        dice.many<int64_t>(), dice.many<int64_t>(), dice.many<double>(),
-                        dice.any<int64_t>(),  dice.any<int64_t>()};
+      return random_stats(dice);
   }
 }
 
@@ -340,16 +357,24 @@ TEST(Messages, ResultsKeepEveryField) {
   EXPECT_EQ(f.message, "no");
   EXPECT_EQ(f.hint, "try");
 
-  const GroupStats stats{1, 2, {3, 4}, {5}, {6}, {7.5}, 8, 9};
+  const GroupStats stats{
+      {{1, {{"all_reduce", 2, 3.5}}, {{"attention", 4.5}}, {{5, 6, {7, 8}}}}}, 9, 10};
   const auto g = std::get<GroupStats>(decode_from_ranks(body_of(encode(FromRanks(stats)))));
-  EXPECT_EQ(g.layers, 1);
-  EXPECT_EQ(g.experts, 2);
-  EXPECT_THAT(g.expert_tokens, ElementsAre(3, 4));
-  EXPECT_THAT(g.rank_expert_tokens, ElementsAre(5));
-  EXPECT_THAT(g.rank_sent_bytes, ElementsAre(6));
-  EXPECT_THAT(g.rank_wait_s, ElementsAre(7.5));
-  EXPECT_EQ(g.dropped_slots, 8);
-  EXPECT_EQ(g.moved_slots, 9);
+  ASSERT_EQ(g.ranks.size(), 1u);
+  EXPECT_EQ(g.ranks[0].rank, 1);
+  ASSERT_EQ(g.ranks[0].ops.size(), 1u);
+  EXPECT_EQ(g.ranks[0].ops[0].op, "all_reduce");
+  EXPECT_EQ(g.ranks[0].ops[0].sent_bytes, 2);
+  EXPECT_EQ(g.ranks[0].ops[0].wait_s, 3.5);
+  ASSERT_EQ(g.ranks[0].parts.size(), 1u);
+  EXPECT_EQ(g.ranks[0].parts[0].part, "attention");
+  EXPECT_EQ(g.ranks[0].parts[0].seconds, 4.5);
+  ASSERT_EQ(g.ranks[0].experts.size(), 1u);
+  EXPECT_EQ(g.ranks[0].experts[0].layer, 5);
+  EXPECT_EQ(g.ranks[0].experts[0].first, 6);
+  EXPECT_THAT(g.ranks[0].experts[0].tokens, ElementsAre(7, 8));
+  EXPECT_EQ(g.dropped_slots, 9);
+  EXPECT_EQ(g.moved_slots, 10);
 
   const GroupReady ready{{{1, 2, "host", "isa", 3, 4, 5, 6, 7, 8.5, 9, 10}}};
   const auto r = std::get<GroupReady>(decode_from_ranks(body_of(encode(FromRanks(ready)))));
@@ -418,7 +443,10 @@ TEST(Messages, ValuesNoSenderWritesAreRefused) {
   frame[4 + 1 + 4 + 4 + 16] = 2;  // after kind, version, empty model and the layout: compute
   EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)), testing::HasSubstr("compute is 2"));
   frame = encode(ToRanks(StartGroup{}));
-  frame.back() = 2;  // drop or next
+  frame.back() = 2;  // off or on
+  EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)), testing::HasSubstr("tracing is 2"));
+  frame = encode(ToRanks(StartGroup{}));
+  frame[frame.size() - 2] = 2;  // drop or next
   EXPECT_THAT(refusal(decode_to_ranks, body_of(frame)), testing::HasSubstr("overflow is 2"));
   std::string done = encode(FromRanks(StepDone{1, 0.0, {{5, 6, {}, {}, {}}}}));
   done[done.size() - 5] = 2;  // present or not: 0 or 1, before a count

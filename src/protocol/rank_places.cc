@@ -119,6 +119,18 @@ std::string RankPlaces::describe(int rank) const {
   return "";
 }
 
+RankWhere RankPlaces::where(int rank) const {
+  RankWhere where;
+  if (rank < 0 || rank >= ranks_) return where;
+  const RankSpot& spot = spots_[rank];
+  if (spot.does != RankDoes::computes && spot.does != RankDoes::waits) return where;
+  where.step = static_cast<int64_t>(spot.step.load());
+  where.layer = spot.layer;
+  const std::string_view kind = text_of(spot.kind);
+  if (!kind.empty()) where.operation = fmt::format("{} of {}", kind, text_of(spot.what));
+  return where;
+}
+
 std::string RankPlaces::describe_waiting() const {
   for (int rank = 0; rank < ranks_; ++rank) {
     if (spots_[rank].does == RankDoes::waits) {

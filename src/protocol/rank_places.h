@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/descriptor.h"
+#include "protocol/messages.h"
 
 namespace dure {
 
@@ -51,6 +52,8 @@ class RankPlaces {
   // " while it loaded", " between steps", " at step 7, computing in layer 3 after operation 12
   // (all-reduce of attention output)"; empty if it has written nothing.
   std::string describe(int rank) const;
+  // The same for programs.
+  RankWhere where(int rank) const;
   // "; rank 0 was at step 7, waiting in …": of the first that waits for its peers, if one does.
   std::string describe_waiting() const;
 

@@ -35,6 +35,7 @@ TEST_F(RankPlacesOf, AGroupAreReadByItsOwnerAsRanksWriteThem) {
   spot.does = RankDoes::loads;
   EXPECT_EQ(owner.describe(1), " while it loaded");
   EXPECT_EQ(owner.describe_waiting(), "");
+  EXPECT_EQ(owner.where(1).step, -1);
   spot.does = RankDoes::rests;
   EXPECT_EQ(owner.describe(1), " between steps");
   spot.does = RankDoes::computes;
@@ -49,6 +50,10 @@ TEST_F(RankPlacesOf, AGroupAreReadByItsOwnerAsRanksWriteThem) {
   spot.does = RankDoes::waits;
   EXPECT_EQ(owner.describe(1),
             " at step 7, waiting in operation 12 (all-reduce of attention output, layer 3)");
+  EXPECT_EQ(owner.where(1).step, 7);
+  EXPECT_EQ(owner.where(1).layer, 3);
+  EXPECT_EQ(owner.where(1).operation, "all-reduce of attention output");
+  EXPECT_EQ(owner.where(5).step, -1);
   EXPECT_EQ(
       owner.describe_waiting(),
       "; rank 1 was at step 7, waiting in operation 12 (all-reduce of attention output, layer "

@@ -1,28 +1,16 @@
 // See access_log.h.
 #include "server/access_log.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
 #include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/utc_time.h"
 
 namespace dure {
 namespace {
 
 constexpr size_t longest_path = 512;  // bytes shown
-
-std::string utc(std::chrono::system_clock::time_point time) {
-  const auto since = time.time_since_epoch();
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
-  const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", parts, ms % 1000);
-}
 
 double rounded(double seconds) {
   return std::round(seconds * 1e6) / 1e6;
@@ -31,7 +19,7 @@ double rounded(double seconds) {
 }  // namespace
 
 std::string access_line(const AccessRecord& record) {
-  const Json line = {{"time", utc(record.begun)},
+  const Json line = {{"time", utc_text(record.begun)},
                      {"request_id", record.id},
                      {"client", record.client},
                      {"method", record.method},

@@ -19,6 +19,7 @@ namespace dure {
 struct ApiOptions {
   std::vector<std::string> api_keys;  // none: everybody may
   double stalled_after_s = 5.0;       // without progress of a step: /health says 503
+  bool expert_series = true;          // /metrics tells of each expert; else of each rank's together
 };
 
 struct ApiContext {

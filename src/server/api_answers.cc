@@ -68,6 +68,7 @@ void answer(const ApiContext& context, const HttpRequest& request, const Generat
           : whole_answer_sinks(head, std::move(planned.choices), exchange, context.workers);
   const std::string tenant = tenant_of(context, request, fields);
   for (size_t i = 0; i < sinks.size(); ++i) {
+    planned.generations[i].request = request.id;
     planned.generations[i].tenant = tenant;
     planned.generations[i].sink = sinks[i];
   }

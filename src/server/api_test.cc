@@ -272,7 +272,20 @@ TEST(Api, CountsTokensAndExpertsInItsMetrics) {
                                  "vllm:request_generation_tokens_sum{{model_name=\"demo\"}} {}\n",
                                  server.ranks.script.size())));
   EXPECT_THAT(response.body,
-              HasSubstr("dure:expert_tokens_total{model_name=\"demo\",rank=\"1\"} 22"));
+              HasSubstr("dure:expert_tokens_total{model_name=\"demo\",layer=\"1\",expert=\"2\","
+                        "rank=\"1\"} 20\n"));
+  EXPECT_THAT(response.body,
+              HasSubstr("dure:expert_imbalance_ratio{model_name=\"demo\",layer=\"1\"} 1.3333"));
+  EXPECT_THAT(response.body, HasSubstr("dure:collective_bytes_total{model_name=\"demo\",op="
+                                       "\"all_reduce\",rank=\"1\"} 2\n"));
+  EXPECT_THAT(response.body, HasSubstr("dure:collective_wait_seconds_total{model_name=\"demo\",op="
+                                       "\"all_reduce\",rank=\"0\"} 0.5\n"));
+  EXPECT_THAT(response.body, HasSubstr("dure:rank_seconds_total{model_name=\"demo\",part="
+                                       "\"experts\",rank=\"1\"} 2.5\n"));
+  EXPECT_THAT(response.body, HasSubstr("dure:step_seconds_count{model_name=\"demo\",phase="
+                                       "\"prefill\"} 1\n"));
+  EXPECT_THAT(response.body, HasSubstr("dure:group_restarts_total{model_name=\"demo\",cause="
+                                       "\"killed\"} 0\n"));
   EXPECT_THAT(response.body, HasSubstr("dure:expert_slots_dropped_total{model_name=\"demo\"} 33"));
   EXPECT_THAT(response.body, HasSubstr("dure:expert_slots_moved_total{model_name=\"demo\"} 44"));
 }

@@ -32,8 +32,8 @@ EngineStatus EngineLoop::status() const {
   return thread_->status();
 }
 
-void EngineLoop::ask_stats(std::function<void(std::optional<GroupStats>)> answer) {
-  if (!thread_->post(Thread::AskStatsFor{answer})) answer(std::nullopt);
+void EngineLoop::ask_measures(std::function<void(const RankMeasures&)> answer) {
+  if (!thread_->post(Thread::AskMeasures{answer})) answer({});
 }
 
 GroupReady EngineLoop::wait_ready() {

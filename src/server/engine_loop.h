@@ -2,6 +2,7 @@
 // their text, survives the death of the ranks. Everybody else talks to it through this header.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,10 +13,13 @@
 #include <vector>
 
 #include "schedule/scheduler.h"
+#include "server/expert_balance.h"
 #include "server/generation.h"
 #include "server/live_requests.h"
 #include "server/supervisor.h"
 #include "text/tokenizer.h"
+#include "trace/event.h"
+#include "trace/trace_events.h"
 
 namespace dure {
 
@@ -28,7 +32,8 @@ struct EngineOptions {
   std::chrono::milliseconds step_timeout{90'000};  // then the group is taken for dead
   // On the engine's thread.
   std::function<void(const LoadProgress&)> on_progress;
-  std::function<void(const Error& why)> on_death;  // of a group, before it is started again
+  std::function<void(TracedStep)> on_step;     // that was answered; empty: nobody wants to know
+  std::function<void(const Event&)> on_event;  // deaths, restarts, what became of requests
   // A request whose steps the ranks died in so many times, without a token in between, fails; the
   // last time it is alone in them.
   int deaths_of_poison = 3;
@@ -36,11 +41,17 @@ struct EngineOptions {
   int failed_restarts = 5;
 };
 
+// Of all groups since the server started.
+struct RankMeasures {
+  GroupStats totals;
+  std::vector<ExpertBalance::Ratio> imbalance;
+};
+
 struct EngineStatus {
   GroupState state = GroupState::loading;
-  std::string last_error;  // of the last death, if any
-  int restarts = 0;
-  std::optional<GroupReady> ready;  // the running group's report
+  std::string last_error;                      // of the last death, if any
+  std::array<int64_t, end_causes> restarts{};  // by what the group before had ended of
+  std::optional<GroupReady> ready;             // the running group's report
   int64_t running = 0;
   int64_t waiting = 0;
   ScheduleCounts schedule;
@@ -66,8 +77,9 @@ class EngineLoop {
 
   EngineStatus status() const;
 
-  // The ranks' counters, by `answer` on some thread, or nothing if they do not answer in time.
-  void ask_stats(std::function<void(std::optional<GroupStats>)> answer);
+  // By `answer` on some thread: the ranks' measurements, as of now if they answer in time, else as
+  // they last told them.
+  void ask_measures(std::function<void(const RankMeasures&)> answer);
 
   // Blocks until the group has loaded. Throws what it failed with, or `unavailable` after a drain.
   GroupReady wait_ready();

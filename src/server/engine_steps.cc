@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "server/engine_events.h"
 #include "server/engine_thread.h"
 
 namespace dure {
@@ -23,6 +24,18 @@ Error error_of_token(int32_t result) {
                "the checkpoint may be damaged: `dure verify` compares it with its records");
 }
 
+// While ranks work, their measurements are asked for so often, so that little is lost with them.
+constexpr auto measures_interval = std::chrono::milliseconds(250);
+
+// A prompt's last chunk may be one token, too; it takes as long as a decode.
+StepKind kind_of(const StepPlan& plan) {
+  const auto ones =
+      std::count_if(plan.slices.begin(), plan.slices.end(),
+                    [](const PlannedSlice& slice) { return slice.tokens.size() == 1; });
+  if (ones == static_cast<std::ptrdiff_t>(plan.slices.size())) return StepKind::decode;
+  return ones == 0 ? StepKind::prefill : StepKind::mixed;
+}
+
 }  // namespace
 
 void EngineLoop::Thread::send_steps() {
@@ -34,6 +47,7 @@ void EngineLoop::Thread::send_steps() {
     SentStep& sent = sent_.emplace_back();
     sent.id = plan->id;
     sent.at = now;
+    sent.kind = kind_of(*plan);
     Step step;
     step.id = plan->id;
     step.slices.reserve(plan->slices.size());
@@ -43,9 +57,10 @@ void EngineLoop::Thread::send_steps() {
       sent.wants_token.push_back(planned.wants_token);
       step.slices.push_back(slice_of(std::move(planned)));
     }
-    int64_t tokens = 0;
-    for (const Slice& slice : step.slices) tokens += static_cast<int64_t>(slice.tokens.size());
-    live_.histograms().step(tokens);
+    for (const Slice& slice : step.slices) {
+      sent.tokens += static_cast<int64_t>(slice.tokens.size());
+    }
+    live_.histograms().step(sent.tokens);
     // Told before sending, which may block when the ranks do not read: /health must see it.
     publish();
     supervisor_.send(step);
@@ -105,8 +120,11 @@ void EngineLoop::Thread::on(const GroupReady& ready) {
 
 void EngineLoop::Thread::on(StepDone& step) {
   const auto mismatch = [&](const std::string& what) {
-    group_died(
-        Error(ErrorCode::failed, fmt::format("the ranks' answer to step {} {}", step.id, what)));
+    GroupFailed failure;
+    failure.code = static_cast<uint8_t>(ErrorCode::failed);
+    failure.message = fmt::format("the ranks' answer to step {} {}", step.id, what);
+    failure.where.step = static_cast<int64_t>(step.id);
+    group_died(failure);
   };
   if (sent_.empty() || sent_.front().id != step.id ||
       sent_.front().sequences.size() != step.slices.size()) {
@@ -126,6 +144,9 @@ void EngineLoop::Thread::on(StepDone& step) {
   const auto now = Clock::now();
   const std::chrono::duration<double> took = now - std::max(last_progress_, sent.at);
   last_progress_ = now;
+  tell_step(sent, now);
+  live_.histograms().step_took(sent.kind, took.count());
+  if (now - asked_at_ >= measures_interval) ask_ranks();
 
   for (size_t i = 0; i < step.slices.size(); ++i) {
     std::vector<TokenLogprobs>& prompt = step.slices[i].prompt_logprobs;
@@ -145,25 +166,54 @@ void EngineLoop::Thread::on(StepDone& step) {
   }
 }
 
+void EngineLoop::Thread::tell_step(const SentStep& sent, Clock::time_point now) const {
+  if (!options_.on_step) return;
+  const auto ns = [](Clock::time_point time) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+  };
+  TracedStep step;
+  step.id = sent.id;
+  step.sent_ns = ns(sent.at);
+  step.done_ns = ns(now);
+  step.lane = static_cast<int32_t>(
+      sent.id % static_cast<uint64_t>(std::max(1, options_.schedule.steps_in_flight)));
+  step.kind = to_string(sent.kind);
+  step.slices = static_cast<int64_t>(sent.sequences.size());
+  step.tokens = sent.tokens;
+  options_.on_step(std::move(step));
+}
+
 void EngineLoop::Thread::on(const GroupStats& stats) {
-  answer_stats(stats);
+  question_out_ = false;
+  totals_.heard(stats);
+  balance_.heard(totals_.sum(), Clock::now());
+  answer_measures();
 }
 
 void EngineLoop::Thread::on(const GroupFailed& failure) {
-  group_died(error_of(failure));
+  group_died(failure);
 }
 
 void EngineLoop::Thread::check_timeouts() {
   const auto now = Clock::now();
-  if (!stats_answers_.empty() && now >= stats_deadline_) answer_stats(std::nullopt);
+  if (!waiting_answers_.empty() && now >= answers_deadline_) answer_measures();
   if (!sent_.empty() && now >= last_progress_ + options_.step_timeout) {
-    group_died(Error(ErrorCode::failed,
-                     fmt::format("step {} was not answered within {:.0f} s", sent_.front().id,
-                                 std::chrono::duration<double>(options_.step_timeout).count())));
+    GroupFailed failure;
+    failure.code = static_cast<uint8_t>(ErrorCode::failed);
+    failure.message = fmt::format("step {} was not answered within {:.0f} s", sent_.front().id,
+                                  std::chrono::duration<double>(options_.step_timeout).count());
+    failure.cause = EndCause::stalled;
+    failure.where.step = static_cast<int64_t>(sent_.front().id);
+    group_died(failure);
   }
 }
 
-void EngineLoop::Thread::group_died(const Error& error) {
+void EngineLoop::Thread::tell(const Event& event) const {
+  if (options_.on_event) options_.on_event(event);
+}
+
+void EngineLoop::Thread::group_died(const GroupFailed& failure) {
+  const Error error = error_of(failure);
   // A client that is told so must not find the server ready a moment later.
   if (supervisor_.state() == GroupState::ready) {
     const std::lock_guard lock(mutex_);
@@ -171,20 +221,26 @@ void EngineLoop::Thread::group_died(const Error& error) {
     status_.ready.reset();
     status_.last_error = error.message();
   }
+  tell(event_of(failure));
   suspect_those_in_flight(error);
   sent_.clear();
-  replayed_tokens_ += scheduler_.lose_ranks();
+  const int64_t replayed = scheduler_.lose_ranks();
+  replayed_tokens_ += replayed;
   if (supervisor_.state() == GroupState::loading || ++failed_restarts_ > options_.failed_restarts) {
+    if (live_.size() > 0) tell(given_up_event(live_.size()));
     admitted_ -= static_cast<int>(live_.size());
     live_.fail_all(Error(ErrorCode::unavailable,
                          fmt::format("the model's ranks died: {}", error.message()),
                          "they are being restarted: try again"));
     scheduler_ = Scheduler(options_.schedule);
+  } else if (live_.size() > 0) {
+    tell(replay_event(live_.size(), replayed));
   }
-  answer_stats(std::nullopt);
+  question_out_ = false;
+  totals_.group_ended();
+  answer_measures();
   ready_.reset();
-  if (options_.on_death) options_.on_death(error);
-  supervisor_.died(error, Clock::now());
+  supervisor_.died(failure, Clock::now());
 }
 
 // Nobody is told: what was in flight is computed again. But if it is a request that the ranks die
@@ -197,6 +253,7 @@ void EngineLoop::Thread::suspect_those_in_flight(const Error& error) {
     if (!live_.contains(id)) continue;
     const int deaths = live_.died_with(id);
     if (deaths >= options_.deaths_of_poison) {
+      tell(poison_event(live_.request_of(id), deaths));
       scheduler_.cancel(id);
       --admitted_;
       live_.fail(id, Error(ErrorCode::failed,
@@ -205,6 +262,7 @@ void EngineLoop::Thread::suspect_those_in_flight(const Error& error) {
                                        deaths, error.message()),
                            "do not send it again; the server's log has the ranks' last words"));
     } else if (deaths + 1 >= options_.deaths_of_poison) {
+      tell(suspect_event(live_.request_of(id), deaths));
       scheduler_.isolate(id);
     }
   }

@@ -9,7 +9,7 @@
 namespace dure {
 namespace {
 
-constexpr auto stats_wait = std::chrono::seconds(1);
+constexpr auto measures_wait = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -47,7 +47,7 @@ EngineLoop::Thread::Clock::time_point EngineLoop::Thread::next_wakeup() const {
   // Far, but not the clock's end: some waits add to it.
   auto wakeup = std::min(Clock::now() + std::chrono::hours(1), supervisor_.next_tick());
   if (!sent_.empty()) wakeup = std::min(wakeup, last_progress_ + options_.step_timeout);
-  if (!stats_answers_.empty()) wakeup = std::min(wakeup, stats_deadline_);
+  if (!waiting_answers_.empty()) wakeup = std::min(wakeup, answers_deadline_);
   if (stop_) wakeup = std::min(wakeup, stop_->when_latest);
   return wakeup;
 }
@@ -95,11 +95,19 @@ void EngineLoop::Thread::handle(Cancel& mail) {
   }
 }
 
-void EngineLoop::Thread::handle(AskStatsFor& mail) {
-  if (supervisor_.state() != GroupState::ready) return mail.answer(std::nullopt);
-  stats_answers_.push_back(std::move(mail.answer));
-  if (stats_answers_.size() > 1) return;  // one question is out already
-  stats_deadline_ = Clock::now() + stats_wait;
+void EngineLoop::Thread::handle(AskMeasures& mail) {
+  waiting_answers_.push_back(std::move(mail.answer));
+  if (supervisor_.state() != GroupState::ready) return answer_measures();
+  if (waiting_answers_.size() > 1) return;
+  answers_deadline_ = Clock::now() + measures_wait;
+  ask_ranks();
+}
+
+// One question at a time: ranks that are slow to answer are not asked again.
+void EngineLoop::Thread::ask_ranks() {
+  if (question_out_) return;
+  question_out_ = true;
+  asked_at_ = Clock::now();
   supervisor_.send(AskStats{});
 }
 
@@ -107,14 +115,16 @@ void EngineLoop::Thread::handle(Stop& mail) {
   if (!stop_ || mail.when_latest < stop_->when_latest) stop_ = mail;
 }
 
-void EngineLoop::Thread::answer_stats(const std::optional<GroupStats>& stats) {
-  for (const StatsAnswer& answer : std::exchange(stats_answers_, {})) answer(stats);
+void EngineLoop::Thread::answer_measures() {
+  if (waiting_answers_.empty()) return;
+  const RankMeasures measures{totals_.sum(), balance_.ratios()};
+  for (const MeasuresAnswer& answer : std::exchange(waiting_answers_, {})) answer(measures);
 }
 
 bool EngineLoop::Thread::stop_if_drained() {
   if (!stop_ || (live_.size() > 0 && Clock::now() < stop_->when_latest)) return false;
   live_.fail_all(shutting_down());
-  answer_stats(std::nullopt);
+  answer_measures();
   supervisor_.stop(stop_->orderly);
   const std::lock_guard lock(mutex_);
   status_.state = GroupState::stopping;
@@ -129,8 +139,8 @@ void EngineLoop::Thread::refuse_unread_mail() {
   for (Mail& mail : mailbox_.close()) {
     if (const auto* submit = std::get_if<Submit>(&mail)) {
       submit->generation->sink->on_error(shutting_down());
-    } else if (const auto* question = std::get_if<AskStatsFor>(&mail)) {
-      question->answer(std::nullopt);
+    } else if (const auto* question = std::get_if<AskMeasures>(&mail)) {
+      question->answer({totals_.sum(), balance_.ratios()});
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "server/engine_loop.h"
+#include "server/group_totals.h"
 #include "server/mailbox.h"
 #include "server/mask_workers.h"
 
@@ -18,7 +19,7 @@ Error shutting_down();
 class EngineLoop::Thread {
  public:
   using Clock = std::chrono::steady_clock;
-  using StatsAnswer = std::function<void(std::optional<GroupStats>)>;
+  using MeasuresAnswer = std::function<void(const RankMeasures&)>;
 
   struct Submit {
     uint64_t id = 0;
@@ -27,14 +28,14 @@ class EngineLoop::Thread {
   struct Cancel {
     std::vector<uint64_t> ids;
   };
-  struct AskStatsFor {
-    StatsAnswer answer;
+  struct AskMeasures {
+    MeasuresAnswer answer;
   };
   struct Stop {
     Clock::time_point when_latest;
     bool orderly = true;
   };
-  using Mail = std::variant<Submit, Cancel, AskStatsFor, Stop, MaskReady, GroupEvent>;
+  using Mail = std::variant<Submit, Cancel, AskMeasures, Stop, MaskReady, GroupEvent>;
 
   Thread(EngineOptions options, std::shared_ptr<const Tokenizer> tokenizer, GroupFactory factory);
   ~Thread();
@@ -53,6 +54,8 @@ class EngineLoop::Thread {
     std::vector<uint64_t> sequences;
     std::vector<int32_t> starts;
     std::vector<bool> wants_token;
+    StepKind kind = StepKind::decode;
+    int64_t tokens = 0;
     Clock::time_point at{};
   };
 
@@ -60,7 +63,7 @@ class EngineLoop::Thread {
   Clock::time_point next_wakeup() const;
   void handle(Submit& mail);
   void handle(Cancel& mail);
-  void handle(AskStatsFor& mail);
+  void handle(AskMeasures& mail);
   void handle(Stop& mail);
   void handle(MaskReady& mail);
   void handle(GroupEvent& mail);
@@ -69,15 +72,18 @@ class EngineLoop::Thread {
   void on(StepDone& step);
   void on(const GroupStats& stats);
   void on(const GroupFailed& failure);
-  void group_died(const Error& error);
+  void group_died(const GroupFailed& failure);
   void suspect_those_in_flight(const Error& error);
   void find_mask(uint64_t id, uint64_t& work);
+  void tell(const Event& event) const;
+  void tell_step(const SentStep& sent, Clock::time_point now) const;
   void send_steps();
   Slice slice_of(PlannedSlice planned);
   void check_timeouts();
   bool stop_if_drained();
   void refuse_unread_mail();
-  void answer_stats(const std::optional<GroupStats>& stats);
+  void ask_ranks();
+  void answer_measures();
   void publish();
 
   const EngineOptions options_;
@@ -95,8 +101,13 @@ class EngineLoop::Thread {
   int failed_restarts_ = 0;  // in a row
   int64_t replayed_tokens_ = 0;
   Clock::time_point last_progress_{};
-  std::vector<StatsAnswer> stats_answers_;
-  Clock::time_point stats_deadline_{};
+  // What the ranks measure: asked for while they work, and whenever somebody wants to know.
+  GroupTotals totals_;
+  ExpertBalance balance_;
+  bool question_out_ = false;
+  Clock::time_point asked_at_{};
+  std::vector<MeasuresAnswer> waiting_answers_;
+  Clock::time_point answers_deadline_{};
   std::optional<Stop> stop_;
   std::optional<GroupReady> ready_;
 

@@ -68,6 +68,7 @@ struct Generation {
   bool skip_special = true;               // special tokens are not shown
   bool show_stop_string = false;
   int32_t priority = 0;    // lower goes first
+  std::string request;     // the id of the request that it belongs to, for the log
   std::string tenant;      // who shares the tokens served
   std::string cache_salt;  // only requests with the same one share cached prefixes
   std::shared_ptr<TokenConstraint> constraint;

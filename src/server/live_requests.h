@@ -32,6 +32,7 @@ class LiveRequests {
 
   void add(uint64_t id, Generation generation, SteadyTime now);
   void started(uint64_t id, SteadyTime now);  // its first step, or its first again
+  const std::string& request_of(uint64_t id) const { return live_.at(id).generation.request; }
   bool contains(uint64_t id) const { return live_.contains(id); }
   size_t size() const { return live_.size(); }
 

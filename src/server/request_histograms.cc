@@ -13,6 +13,8 @@ constexpr double of_token[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0
 constexpr double of_request[] = {0.01, 0.05, 0.1,   0.3,   0.5,   0.8,   1.0,    1.5,
                                  2.0,  2.5,  5.0,   10.0,  15.0,  20.0,  30.0,   40.0,
                                  50.0, 60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0};
+constexpr double of_step_s[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                0.25,   0.5,   1.0,    2.5,   5.0,  10.0,  30.0};
 constexpr double tokens[] = {1,      2,       5,       10,      20,       50,     100,
                              200,    500,     1000,    2000,    5000,     10'000, 20'000,
                              50'000, 100'000, 200'000, 500'000, 1'000'000};
@@ -24,6 +26,18 @@ double seconds(SteadyTime from, SteadyTime to) {
 
 }  // namespace
 
+std::string_view to_string(StepKind kind) {
+  switch (kind) {
+    case StepKind::prefill:
+      return "prefill";
+    case StepKind::decode:
+      return "decode";
+    case StepKind::mixed:
+      return "mixed";
+  }
+  return "mixed";
+}
+
 RequestHistograms::RequestHistograms()
     : first_token(of_first_token),
       between_tokens(of_token),
@@ -31,6 +45,7 @@ RequestHistograms::RequestHistograms()
       queue(of_request),
       prefill(of_request),
       decode(of_request),
+      step_seconds{Histogram(of_step_s), Histogram(of_step_s), Histogram(of_step_s)},
       prompt_tokens(tokens),
       completion_tokens(tokens),
       step_tokens(of_step) {}

@@ -50,7 +50,7 @@ TEST(Resilience, GoesOnWithEveryRequestAfterTheRanksDiedWithTheSameTokens) {
       return status.running + status.waiting == 2;
     }));
     server.ranks.die("rank 2 (pid 123) was killed by signal 9");
-    ASSERT_TRUE(eventually([&] { return server.engine->status().restarts == round + 1; }));
+    ASSERT_TRUE(eventually([&] { return server.restarts() == round + 1; }));
     server.ranks.frozen = false;
     EXPECT_EQ(read_stream(stream, begun), "a b c d e f g h i j k l m n o p q r s t u v w x y z");
     const std::optional<TestResponse> answer = whole.read_response();
@@ -112,7 +112,7 @@ TEST(Resilience, FailsOnlyTheRequestThatTheRanksDieOf) {
     EXPECT_THAT(response->body, HasSubstr(i == 3 ? "died 3 times while they computed this request"
                                                  : "\"a b c d e f g h i j k l m n o p\""));
   }
-  EXPECT_EQ(server.engine->status().restarts, 3);
+  EXPECT_EQ(server.restarts(), 3);
   EXPECT_TRUE(server.becomes_idle());
 }
 
@@ -155,7 +155,7 @@ TEST(Resilience, TakesAFreezeThatLastsTooLongForADeath) {
   server.ranks.frozen = true;
   TestClient waiting = server.client();
   waiting.send_request("POST", "/v1/chat/completions", hello);
-  ASSERT_TRUE(eventually([&] { return server.engine->status().restarts > 0; }));
+  ASSERT_TRUE(eventually([&] { return server.restarts() > 0; }));
   EXPECT_THAT(server.engine->status().last_error, HasSubstr("was not answered"));
   server.ranks.frozen = false;
   EXPECT_EQ(waiting.read_response()->status, 200);

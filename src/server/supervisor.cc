@@ -51,13 +51,17 @@ void Supervisor::launch(Time now) {
   try {
     group_ = factory_(std::move(events));
   } catch (const Error& error) {
-    died(error, now);
+    GroupFailed failure;
+    failure.code = static_cast<uint8_t>(error.code());
+    failure.message = error.message();
+    failure.hint = error.hint();
+    died(failure, now);
   }
 }
 
 void Supervisor::tick(Time now) {
   if (state_ != GroupState::restarting || group_ || now < restart_at_) return;
-  ++restarts_;
+  ++restarts_[static_cast<size_t>(last_cause_)];
   launch(now);
 }
 
@@ -71,10 +75,11 @@ void Supervisor::became_ready(Time now) {
   ready_since_ = now;
 }
 
-void Supervisor::died(const Error& error, Time now) {
+void Supervisor::died(const GroupFailed& failure, Time now) {
   ++incarnation_;
   group_.reset();
-  last_error_ = error;
+  last_error_ = error_of(failure);
+  last_cause_ = failure.cause;
   if (state_ == GroupState::stopping) return;
   if (state_ == GroupState::loading) {
     state_ = GroupState::failed;

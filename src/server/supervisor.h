@@ -2,6 +2,7 @@
 // dies, waiting longer each time. Used by the engine's thread only; the clock is passed in.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -51,12 +52,13 @@ class Supervisor {
 
   bool is_current(const GroupEvent& event) const { return event.incarnation == incarnation_; }
   void became_ready(Time now);
-  void died(const Error& error, Time now);  // also ends what is left of the group
-  void stop(bool orderly);                  // returns when no process is left
+  void died(const GroupFailed& failure, Time now);  // also ends what is left of the group
+  void stop(bool orderly);                          // returns when no process is left
 
   GroupState state() const { return state_; }
   const Error& last_error() const { return last_error_; }  // valid after a death
-  int restarts() const { return restarts_; }
+  // By what the group before had ended of.
+  const std::array<int64_t, end_causes>& restarts() const { return restarts_; }
   void send(const ToRanks& message);  // only when ready
 
  private:
@@ -68,7 +70,8 @@ class Supervisor {
   std::unique_ptr<Group> group_;
   GroupState state_ = GroupState::loading;
   int incarnation_ = 0;
-  int restarts_ = 0;
+  std::array<int64_t, end_causes> restarts_{};
+  EndCause last_cause_ = EndCause::failed;
   std::chrono::milliseconds wait_{0};
   Time restart_at_{};
   Time ready_since_{};

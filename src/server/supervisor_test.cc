@@ -28,7 +28,10 @@ struct Fixture {
 
   // Dies, and returns how long it waits before the next start.
   milliseconds die_and_wait() {
-    supervisor.died(Error(ErrorCode::failed, "gone"), now);
+    GroupFailed failure;
+    failure.message = "gone";
+    failure.cause = EndCause::killed;
+    supervisor.died(failure, now);
     const auto due = supervisor.next_tick();
     supervisor.tick(due - milliseconds(1));
     const int before = launches;
@@ -55,7 +58,8 @@ TEST(Supervisor, WaitsLongerAfterEachDeathUpToABound) {
   EXPECT_EQ(fixture.die_and_wait(), milliseconds(200));
   EXPECT_EQ(fixture.die_and_wait(), milliseconds(400));
   EXPECT_EQ(fixture.die_and_wait(), milliseconds(400));
-  EXPECT_EQ(fixture.supervisor.restarts(), 4);
+  EXPECT_EQ(fixture.supervisor.restarts()[static_cast<size_t>(EndCause::killed)], 4);
+  EXPECT_EQ(fixture.supervisor.restarts()[static_cast<size_t>(EndCause::failed)], 0);
 }
 
 TEST(Supervisor, ForgivesDeathsAfterALongService) {

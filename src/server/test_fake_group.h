@@ -228,9 +228,8 @@ class FakeGroup : public Group {
 
   static GroupStats stats() {
     GroupStats made;
-    made.rank_expert_tokens = {11, 22};
-    made.rank_sent_bytes = {1, 2};
-    made.rank_wait_s = {0.5, 0.25};
+    made.ranks = {{0, {{"all_reduce", 1, 0.5}}, {{"experts", 1.5}}, {{1, 0, {5, 6}}}},
+                  {1, {{"all_reduce", 2, 0.25}}, {{"experts", 2.5}}, {{1, 2, {20, 2}}}}};
     made.dropped_slots = 33;
     made.moved_slots = 44;
     return made;

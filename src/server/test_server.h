@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 
@@ -100,6 +101,12 @@ class TestServer {
     const std::optional<TestResponse> response = client().ask(method, path, body);
     EXPECT_TRUE(response) << method << " " << path;
     return response.value_or(TestResponse{});
+  }
+
+  // Of the group, of whatever cause.
+  int64_t restarts() const {
+    const auto by_cause = engine->status().restarts;
+    return std::accumulate(by_cause.begin(), by_cause.end(), int64_t{0});
   }
 
   // Nothing of any request is left in the engine.
