@@ -53,11 +53,15 @@ double best_rate(double work, const Function& run) {
   return best;
 }
 
-double peak_operations(Machine& machine, Compute compute) {
-  const bool pairs = compute == Compute::bf16 && machine.backend->has_fast_bf16();
+Products products_of(Compute compute, CodeFormat codes = CodeFormat::none) {
+  if (codes != CodeFormat::none) return Products::int8;
+  return compute == Compute::bf16 ? Products::bf16 : Products::fp32;
+}
+
+double peak_operations(Machine& machine, Products products) {
   constexpr int64_t rounds = 1 << 18;
   const int threads = machine.pool->threads();
-  const PeakLoop loop = peak_loop(machine.backend->isa(), pairs);
+  const PeakLoop loop = peak_loop(machine.backend->isa(), products);
   return best_rate(static_cast<double>(loop.operations_per_round * rounds * threads), [&] {
     machine.pool->run(threads, [&](int64_t, int) { benchmark::DoNotOptimize(loop.run(rounds)); });
   });
@@ -76,10 +80,10 @@ double peak_bytes(Machine& machine) {
 
 // Times `call` and reports; operations and bytes are those of one call.
 template <class Function>
-void measure(benchmark::State& state, Machine& machine, Compute compute, double operations,
+void measure(benchmark::State& state, Machine& machine, Products products, double operations,
              double bytes, const Function& call) {
   call();  // touches everything once
-  const double operations_limit = peak_operations(machine, compute);
+  const double operations_limit = peak_operations(machine, products);
   const double bytes_limit = peak_bytes(machine);
   const double start = seconds();
   for (auto _ : state) call();
@@ -105,10 +109,11 @@ void matmul(benchmark::State& state, Machine& machine, const PackedShape& shape,
   std::vector<float> out(static_cast<size_t>(rows * shape.n));
   size_t turn = 0;
   const double operations = 2.0 * static_cast<double>(rows * shape.n * shape.k());
-  measure(state, machine, compute, operations, static_cast<double>(shape.bytes()), [&] {
-    machine.backend->matmul(x.data(), rows, copies[turn++ % copies.size()], nullptr, compute,
-                            out.data());
-  });
+  measure(state, machine, products_of(compute, shape.codes), operations,
+          static_cast<double>(shape.bytes()), [&] {
+            machine.backend->matmul(x.data(), rows, copies[turn++ % copies.size()], nullptr,
+                                    compute, out.data());
+          });
 }
 
 // Expert choice: each row takes `top_k` of `experts` at random.
@@ -135,10 +140,10 @@ Routing route(int64_t rows, int experts, int top_k) {
   return routing;
 }
 
-void experts(benchmark::State& state, Machine& machine, bool up, int64_t rows) {
+void experts(benchmark::State& state, Machine& machine, bool up, CodeFormat codes, int64_t rows) {
   const PackedShape shape =
-      up ? PackedShape{1536, whole_segment(2048), DType::bf16, PanelOrder::gate_up}
-         : PackedShape{2048, tree_segments_of(768, 1, 1, 0), DType::bf16, PanelOrder::plain};
+      up ? PackedShape{1536, whole_segment(2048), DType::bf16, PanelOrder::gate_up, codes}
+         : PackedShape{2048, tree_segments_of(768, 1, 1, 0), DType::bf16, PanelOrder::plain, codes};
   std::vector<PackedMatrix> matrices;
   for (uint32_t e = 0; e < 128; ++e) matrices.push_back(random_matrix(shape, e));
   Routing routing = route(rows, 128, 8);
@@ -149,16 +154,17 @@ void experts(benchmark::State& state, Machine& machine, bool up, int64_t rows) {
   const auto x = random_floats((up ? rows : pairs) * shape.k(), 1);
   std::vector<float> out(static_cast<size_t>(pairs * shape.n));
   const double operations = 2.0 * static_cast<double>(pairs * shape.n * shape.k());
-  measure(
-      state, machine, Compute::bf16, operations, static_cast<double>(active * shape.bytes()), [&] {
-        const ExpertRows grouped{routing.source, routing.begin};
-        if (up) {
-          machine.backend->grouped_matmul_glu(x.data(), grouped, matrices, nullptr, nullptr, {},
-                                              Compute::bf16, out.data());
-        } else {
-          machine.backend->grouped_matmul(x.data(), grouped, matrices, Compute::bf16, out.data());
-        }
-      });
+  measure(state, machine, products_of(Compute::bf16, codes), operations,
+          static_cast<double>(active * shape.bytes()), [&] {
+            const ExpertRows grouped{routing.source, routing.begin};
+            if (up) {
+              machine.backend->grouped_matmul_glu(x.data(), grouped, matrices, nullptr, nullptr, {},
+                                                  Compute::bf16, out.data());
+            } else {
+              machine.backend->grouped_matmul(x.data(), grouped, matrices, Compute::bf16,
+                                              out.data());
+            }
+          });
 }
 
 // `sequences` of `context` cached tokens, the last `tokens` of which are queries.
@@ -199,9 +205,10 @@ void attention(benchmark::State& state, Machine& machine, int64_t sequences, int
   const AttentionShape shape{heads, head_dim, head_dim, kv_of_head, 0.088f};
   const double operations =
       static_cast<double>(sequences * heads * head_dim) * 4.0 * keys_seen(context, tokens);
-  measure(state, machine, Compute::fp32, operations, static_cast<double>(k.size() + v.size()), [&] {
-    machine.backend->attention(q.data(), heads * head_dim, slices, shape, cache, out.data());
-  });
+  measure(
+      state, machine, Products::fp32, operations, static_cast<double>(k.size() + v.size()), [&] {
+        machine.backend->attention(q.data(), heads * head_dim, slices, shape, cache, out.data());
+      });
 }
 
 // The same of latent attention as DeepSeek-V3 has it: `heads` heads (128 of them, less with tp).
@@ -229,7 +236,7 @@ void latent_attention(benchmark::State& state, Machine& machine, int64_t sequenc
     keys = static_cast<double>(selected * tokens);
   }
   const double operations = static_cast<double>(sequences * heads * (width + latent)) * 2.0 * keys;
-  measure(state, machine, Compute::fp32, operations, static_cast<double>(rows.size()), [&] {
+  measure(state, machine, Products::fp32, operations, static_cast<double>(rows.size()), [&] {
     machine.backend->latent_attention(q.data(), heads * width, slices, shape, cache, out.data());
   });
 }
@@ -249,12 +256,12 @@ void sparse_index(benchmark::State& state, Machine& machine, int64_t context, in
   std::vector<uint64_t> selected(static_cast<size_t>(tokens * words));
   const double seen = keys_seen(context, tokens);
   if (choose) {
-    measure(state, machine, Compute::fp32, 0.0, seen * 4, [&] {
+    measure(state, machine, Products::fp32, 0.0, seen * 4, [&] {
       machine.backend->select_keys(scores.data(), context, slices, 2048, selected.data(), words);
     });
     return;
   }
-  measure(state, machine, Compute::fp32, seen * static_cast<double>(heads * (dim + 1)) * 2.0,
+  measure(state, machine, Products::fp32, seen * static_cast<double>(heads * (dim + 1)) * 2.0,
           static_cast<double>(rows.size()), [&] {
             machine.backend->index_scores(q.data(), heads * dim, weights.data(), heads, slices,
                                           keys, scores.data(), context);
@@ -272,7 +279,7 @@ void recurrence(benchmark::State& state, Machine& machine, const Inputs& inputs,
   for (int64_t s = 0; s < sequences; ++s) slices.push_back({s * tokens, tokens, 1, s});
   std::vector<float> out(static_cast<size_t>(sequences * tokens * inputs.out_width()));
   const double floats = static_cast<double>(sequences * inputs.state_floats());
-  measure(state, machine, Compute::fp32,
+  measure(state, machine, Products::fp32,
           floats * static_cast<double>(tokens) * operations_per_float, floats * 8,
           [&] { inputs.run(*machine.backend, slices, layer, out.data()); });
 }
@@ -297,7 +304,7 @@ void sampling(benchmark::State& state, Machine& machine, bool peaked, const Samp
     row.logprobs = logprobs;
   }
   std::vector<SampledRow> results(rows);
-  measure(state, machine, Compute::fp32, 0.0, static_cast<double>(rows * vocab * 4),
+  measure(state, machine, Products::fp32, 0.0, static_cast<double>(rows * vocab * 4),
           [&] { machine.backend->sample(batch, vocab, results.data()); });
 }
 
@@ -320,13 +327,17 @@ void register_all(Machine& machine) {
       {"o_2048x4096_tree", tree(2048, 4096)},
       {"down_2048x768_tree", tree(2048, 768)},
       {"head_151936x2048", plain(151936, 2048, DType::bf16)}};
-  for (const auto& [name, shape] : bf16) {
-    for (const int64_t rows : {1, 4, 16, 64, 512}) {
-      if (shape.n > 100000 && rows > 64) continue;
-      add("matmul_bf16/" + name + "/rows:" + std::to_string(rows),
-          [&machine, shape = shape, rows](benchmark::State& state) {
-            matmul(state, machine, shape, Compute::bf16, rows);
-          });
+  for (const CodeFormat codes : {CodeFormat::none, CodeFormat::q8, CodeFormat::q4}) {
+    const std::string kind(codes == CodeFormat::none ? "bf16" : to_string(codes));
+    for (auto [name, shape] : bf16) {
+      shape.codes = codes;
+      for (const int64_t rows : {1, 4, 16, 64, 512}) {
+        if (shape.n > 100000 && rows > 64) continue;
+        add("matmul_" + kind + "/" + name + "/rows:" + std::to_string(rows),
+            [&machine, shape = shape, rows](benchmark::State& state) {
+              matmul(state, machine, shape, Compute::bf16, rows);
+            });
+      }
     }
   }
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
@@ -338,10 +349,15 @@ void register_all(Machine& machine) {
           });
     }
   }
-  for (const bool up : {true, false}) {
-    for (const int64_t rows : {1, 4, 16, 64, 512}) {
-      add(std::string(up ? "experts_gate_up" : "experts_down") + "/rows:" + std::to_string(rows),
-          [&machine, up, rows](benchmark::State& state) { experts(state, machine, up, rows); });
+  for (const CodeFormat codes : {CodeFormat::none, CodeFormat::q8, CodeFormat::q4}) {
+    const std::string suffix = codes == CodeFormat::none ? "" : "_" + std::string(to_string(codes));
+    for (const bool up : {true, false}) {
+      for (const int64_t rows : {1, 4, 16, 64, 512}) {
+        add((up ? "experts_gate_up" : "experts_down") + suffix + "/rows:" + std::to_string(rows),
+            [&machine, up, codes, rows](benchmark::State& state) {
+              experts(state, machine, up, codes, rows);
+            });
+      }
     }
   }
   const int64_t attention_cases[][3] = {

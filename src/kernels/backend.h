@@ -225,12 +225,15 @@ struct GatedNorm {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string_view isa() const = 0;  // "reference", "avx2", "avx512", "avx512-bf16"
-  virtual bool has_fast_bf16() const = 0;    // whether Compute::bf16 is the better default
+  // "reference", "avx2", "avx512", "avx512-vnni", "avx512-bf16" (each with what came before)
+  virtual std::string_view isa() const = 0;
+  virtual bool has_fast_bf16() const = 0;  // whether Compute::bf16 is the better default
   virtual int threads() const = 0;
 
   // out[rows, n] = x[rows, k] · Wᵀ (+ bias[n] if not null). Sums each segment of W in k order in
-  // fp32 and adds the segments as a binary tree. Compute::bf16 rounds x to bf16 first.
+  // fp32 and adds the segments as a binary tree. Compute::bf16 rounds x to bf16 first. Where W has
+  // integer codes, Compute::bf16 makes x integers as kernels/quantize_inputs.h says, and all
+  // instruction sets give the same bits; fp32 multiplies x with the numbers that the codes mean.
   virtual void matmul(const float* x, int64_t rows, const PackedMatrix& w, const float* bias,
                       Compute compute, float* out) = 0;
 

@@ -26,13 +26,14 @@ double best_rate(double work, const Function& run) {
 
 }  // namespace
 
-MachineLimits measure_machine_limits(const Backend& backend, Compute compute) {
+MachineLimits measure_machine_limits(const Backend& backend, Compute compute, CodeFormat codes) {
   ThreadPool pool(backend.threads());
   std::atomic<uint64_t> sink{0};  // keeps the loops from being optimised away
   MachineLimits limits;
 
-  const bool pairs = compute == Compute::bf16 && backend.has_fast_bf16();
-  const PeakLoop loop = peak_loop(backend.isa(), pairs);
+  const PeakLoop loop = peak_loop(backend.isa(), compute == Compute::fp32    ? Products::fp32
+                                                 : codes != CodeFormat::none ? Products::int8
+                                                                             : Products::bf16);
   constexpr int64_t rounds = 1 << 18;
   const int64_t operations = loop.operations_per_round * rounds * pool.threads();
   limits.operations_per_s = best_rate(static_cast<double>(operations), [&] {

@@ -3,16 +3,19 @@
 #pragma once
 
 #include "kernels/backend.h"
+#include "tensor/code_format.h"
 #include "tensor/dtype.h"
 
 namespace dure {
 
 struct MachineLimits {
-  double operations_per_s = 0.0;  // multiply-adds counted twice, of the kind that `compute` uses
+  double operations_per_s = 0.0;  // multiply-adds counted twice
   double bytes_per_s = 0.0;       // read from memory
 };
 
-// Takes a fraction of a second and 256 MiB. The best of a few runs: a limit, not an average.
-MachineLimits measure_machine_limits(const Backend& backend, Compute compute);
+// Of products of the kind that matrices in `compute` use, or those of integer codes (bf16 compute
+// alone makes them). Takes a fraction of a second and 256 MiB. The best of a few runs: a limit, not
+// an average.
+MachineLimits measure_machine_limits(const Backend& backend, Compute compute, CodeFormat codes);
 
 }  // namespace dure

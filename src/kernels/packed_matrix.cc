@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "kernels/pack_codes.h"
 #include "tensor/float_bits.h"
 
 namespace dure {
@@ -63,27 +64,46 @@ PackedMatrix::PackedMatrix(PackedShape shape, std::byte* memory)
   DURE_CHECK(reinterpret_cast<uintptr_t>(memory) % 64 == 0);
 }
 
+PackedMatrix::Place PackedMatrix::place_of(int64_t row) const {
+  if (shape_.order == PanelOrder::plain) return {row / panel_width, row % panel_width};
+  const int64_t half = shape_.n / 2;
+  const int64_t output = row < half ? row : row - half;
+  return {output / panel_width * 2 + (row < half ? 0 : 1), output % panel_width};
+}
+
+void PackedMatrix::pack_coded_row(const std::byte* row, DType type, const CodeGroups& groups,
+                                  Place to) {
+  CodeWriter column(data_ + to.panel * groups.panel_bytes(shape_.codes), shape_.codes, to.column);
+  float weights[code_group];
+  uint8_t codes[code_group];
+  for (const int32_t count : groups.inputs) {
+    for (int64_t i = 0; i < count; ++i) weights[i] = load_float(row + i * bytes_of(type), type);
+    uint16_t scale = 0;
+    quantize_group(weights, count, shape_.codes, codes, &scale);
+    column.write(codes, count, scale);
+    row += count * bytes_of(type);
+  }
+}
+
 void PackedMatrix::pack_rows(int64_t first, int64_t rows, const void* source, int64_t stride,
                              DType source_type) {
   DURE_CHECK(first >= 0 && rows >= 0 && first + rows <= shape_.n);
-  const int64_t to = bytes_of(shape_.dtype);
-  const int64_t panel_bytes = shape_.padded_k() * panel_width * to;
+  const int64_t panel_bytes = shape_.panel_bytes();
   if (panel_bytes == 0) return;  // a rank without columns of K has no bytes to point into
-  const int64_t half = shape_.n / 2;
+  const CodeGroups groups = shape_.coded() ? shape_.groups() : CodeGroups{};
+  const int64_t unit_bytes = shape_.coded() ? 0 : shape_.unit() * bytes_of(shape_.dtype);
   for (int64_t row = first; row < first + rows; ++row) {
-    int64_t panel = row / panel_width;
-    int64_t column = row % panel_width;
-    if (shape_.order == PanelOrder::gate_up) {
-      const int64_t output = row < half ? row : row - half;
-      panel = output / panel_width * 2 + (row < half ? 0 : 1);
-      column = output % panel_width;
-    }
+    const Place place = place_of(row);
     const std::byte* in = static_cast<const std::byte*>(source) + (row - first) * stride;
-    std::byte* out = data_ + panel * panel_bytes + column * shape_.unit() * to;
+    if (shape_.coded()) {
+      pack_coded_row(in, source_type, groups, place);
+      continue;
+    }
+    std::byte* out = data_ + place.panel * panel_bytes + place.column * unit_bytes;
     for (int64_t length : shape_.segments) {
       pack_run(in, source_type, length, out, shape_.dtype);
       in += length * bytes_of(source_type);
-      out += (length + shape_.unit() - 1) / shape_.unit() * shape_.unit() * panel_width * to;
+      out += (length + shape_.unit() - 1) / shape_.unit() * panel_width * unit_bytes;
     }
   }
 }

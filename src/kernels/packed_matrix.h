@@ -22,13 +22,22 @@ class PackedMatrix {
   int64_t bytes() const { return shape_.bytes(); }
 
   // Fills outputs [first, first + rows) from row-major source rows of k elements each, `stride`
-  // bytes apart, converting type (round to nearest even). For gate_up, outputs count gate first,
+  // bytes apart, converting type (round to nearest even), or to codes as pack_codes.h says. For
+  // gate_up, outputs count gate first,
   // then up: gate output i is i, up output i is n / 2 + i. Rows may come in any order; thread-safe
   // for disjoint panels.
   void pack_rows(int64_t first, int64_t rows, const void* source, int64_t stride,
                  DType source_type);
 
  private:
+  // Where a row goes.
+  struct Place {
+    int64_t panel = 0;
+    int64_t column = 0;
+  };
+  Place place_of(int64_t row) const;
+  void pack_coded_row(const std::byte* row, DType type, const CodeGroups& groups, Place to);
+
   PackedShape shape_;
   AlignedBuffer buffer_;  // empty: the memory is others'
   std::byte* data_ = nullptr;

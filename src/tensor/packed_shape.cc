@@ -43,13 +43,26 @@ int64_t PackedShape::panels() const {
 }
 
 int64_t PackedShape::padded_k() const {
+  if (coded()) return groups().padded_inputs();
   int64_t sum = 0;
   for (int64_t length : segments) sum += (length + unit() - 1) / unit() * unit();
   return sum;
 }
 
+int64_t PackedShape::panel_bytes() const {
+  return coded() ? groups().panel_bytes(codes) : panel_width * padded_k() * bytes_of(dtype);
+}
+
 int64_t PackedShape::bytes() const {
-  return panels() * panel_width * padded_k() * bytes_of(dtype);
+  return panels() * panel_bytes();
+}
+
+bool PackedShape::alike(const PackedShape& other) const {
+  if (n != other.n || segments != other.segments || order != other.order || codes != other.codes) {
+    return false;
+  }
+  return coded() ? first_input % code_group == other.first_input % code_group
+                 : dtype == other.dtype;
 }
 
 }  // namespace dure

@@ -3,12 +3,13 @@
 // segments of the fixed summation tree, each padded on its own:
 //   [n / 32 panels][segments][k of the segment / unit][32 outputs][unit]   unit = 2 for bf16, else
 //   1
-// Missing outputs and inputs are zeros.
+// Missing outputs and inputs are zeros. Matrices of integer codes: tensor/code_format.h.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "tensor/code_format.h"
 #include "tensor/dtype.h"
 
 namespace dure {
@@ -42,14 +43,22 @@ enum class PanelOrder {
 struct PackedShape {
   int64_t n = 0;                  // outputs
   std::vector<int64_t> segments;  // inputs of each segment; sum = k
-  DType dtype = DType::bf16;
+  DType dtype = DType::bf16;      // means nothing where there are codes
   PanelOrder order = PanelOrder::plain;
+  CodeFormat codes = CodeFormat::none;
+  int64_t first_input = 0;  // of the weight, from which groups of codes are counted
 
   int64_t k() const;
-  int64_t unit() const { return dtype == DType::bf16 ? 2 : 1; }
+  int64_t unit() const { return coded() ? code_step : dtype == DType::bf16 ? 2 : 1; }
   int64_t panels() const;
-  int64_t padded_k() const;  // sum of the segments, each rounded up to `unit`
-  int64_t bytes() const;     // as resident, padding included
+  int64_t padded_k() const;  // sum of the segments, or groups of codes, each rounded up to `unit`
+  int64_t panel_bytes() const;
+  int64_t bytes() const;  // as resident, padding included
+  bool coded() const { return codes != CodeFormat::none; }
+  CodeGroups groups() const { return code_groups(segments, first_input); }
+
+  // Whether one kernel call may read both, row counts apart.
+  bool alike(const PackedShape& other) const;
 };
 
 }  // namespace dure

@@ -18,6 +18,11 @@ std::unique_ptr<Backend> make_vector_backend(int threads, std::string_view isa) 
   if (isa == "avx2") return std::make_unique<VectorBackend>("avx2", avx2_kernels(), threads);
   KernelTable kernels = avx512_kernels();
   if (isa == "avx512") return std::make_unique<VectorBackend>("avx512", kernels, threads);
+  kernels.matmul_codes[static_cast<size_t>(CodeFormat::q8)] = avx512_vnni_matmul_q8;
+  kernels.matmul_codes[static_cast<size_t>(CodeFormat::q4)] = avx512_vnni_matmul_q4;
+  kernels.code_bias = 0;
+  kernels.peak_codes = avx512_vnni_peak;
+  if (isa == "avx512-vnni") return std::make_unique<VectorBackend>("avx512-vnni", kernels, threads);
   kernels.matmul_bf16 = avx512_bf16_matmul;
   return std::make_unique<VectorBackend>("avx512-bf16", kernels, threads);
 }
@@ -37,6 +42,7 @@ std::vector<std::string_view> cpu_isas() {
   const CpuFeatures features = cpu_features();
   if (features.avx2) isas.push_back("avx2");
   if (features.avx512) isas.push_back("avx512");
+  if (features.avx512_vnni) isas.push_back("avx512-vnni");
   if (features.avx512_bf16) isas.push_back("avx512-bf16");
 #endif
   return isas;

@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "kernels/cpu/reference/reference_backend.h"
-#include "tensor/float_bits.h"
+#include "kernels/pack_codes.h"
+#include "kernels/quantize_inputs.h"
 #include "kernels/sum_order.h"
+#include "tensor/float_bits.h"
 
 namespace dure {
 namespace {
@@ -20,9 +22,38 @@ float weight_at(const std::byte* data, DType dtype, int64_t index) {
   return dtype == DType::bf16 ? float_from_bf16(bits) : float_from_f16(bits);
 }
 
+// The same for integer codes.
+float dot_codes(const float* x, const PackedMatrix& w, int64_t panel, int64_t column,
+                Compute compute) {
+  const PackedShape& shape = w.shape();
+  const CodeGroups groups = shape.groups();
+  CodeReader codes(w.data() + panel * groups.panel_bytes(shape.codes), shape.codes, column);
+  BinaryTree tree;
+  const int32_t* inputs = groups.inputs.data();
+  for (const int32_t count : groups.of_segments) {
+    float sum = 0.0f;
+    for (int32_t g = 0; g < count; ++g, x += *inputs++) {
+      int32_t whole[code_group];
+      const float scale = codes.read(*inputs, whole);
+      if (compute == Compute::fp32) {
+        for (int32_t i = 0; i < *inputs; ++i)
+          sum = std::fma(x[i], static_cast<float>(whole[i]) * scale, sum);
+        continue;
+      }
+      const QuantizedInputs quantized = quantize_inputs(x, *inputs);
+      int32_t products = 0;
+      for (int32_t i = 0; i < *inputs; ++i) products += quantized.codes[i] * whole[i];
+      sum = std::fma(static_cast<float>(products), scale * quantized.scale, sum);
+    }
+    tree.push(sum);
+  }
+  return tree.sum();
+}
+
 // One output of one row: x[k] · column `column` of panel `panel`.
 float dot(const float* x, const PackedMatrix& w, int64_t panel, int64_t column, Compute compute) {
   const PackedShape& shape = w.shape();
+  if (shape.coded()) return dot_codes(x, w, panel, column, compute);
   const int64_t unit = shape.unit();
   int64_t base = panel * shape.padded_k() * panel_width;
   BinaryTree tree;

@@ -18,9 +18,10 @@ CpuFeatures cpu_features() {
   features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") &&
                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                     __builtin_cpu_supports("avx512vl");
+  features.avx512_vnni = features.avx512 && __builtin_cpu_supports("avx512vnni");
   constexpr unsigned avx512_bf16 = 1u << 5;  // leaf 7, subleaf 1, eax
-  features.avx512_bf16 =
-      features.avx512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & avx512_bf16) != 0;
+  features.avx512_bf16 = features.avx512_vnni && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 &&
+                         (a & avx512_bf16) != 0;
 #endif
   return features;
 }

@@ -2,6 +2,8 @@
 // not be included here.
 #include "kernels/cpu/vector/lanes_avx2.h"
 //
+#include "kernels/cpu/vector/code_ints_avx2.h"
+//
 #include "kernels/cpu/vector/table_lanes.h"
 
 namespace dure {

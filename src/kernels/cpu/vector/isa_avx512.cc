@@ -2,6 +2,8 @@
 // must not be included here.
 #include "kernels/cpu/vector/lanes_avx512.h"
 //
+#include "kernels/cpu/vector/code_ints_avx512.h"
+//
 #include "kernels/cpu/vector/table_lanes.h"
 
 namespace dure {

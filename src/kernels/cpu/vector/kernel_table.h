@@ -15,20 +15,23 @@ inline constexpr int most_attention_rows = 16;  // (row, head) pairs that share 
 inline constexpr int element_types = 3;         // indexed by DType: f32, bf16, f16
 inline constexpr int cache_types = 4;           // and fp8
 inline constexpr int score_kinds = 3;           // indexed by RouteShape::Score
+inline constexpr int coded_types = 3;           // indexed by CodeFormat: none, q8, q4
 inline constexpr int glu_kinds = 3;  // indexed by Glu::Kind: silu, gelu_tanh, clamped_swish
 
-// out[rows, 32] = x · one panel of weights. A step is one unit of the packed layout: one input, or
-// a pair of them for bf16.
+// out[rows, 32] = x · one panel of weights. A step is one unit of the packed layout: one input, a
+// pair of them for bf16, four for integer codes.
 struct MatmulTile {
-  const void* weights = nullptr;      // [steps][32][unit], segment after segment
-  const void* x = nullptr;            // [inputs of x, see below][rows]
-  const int64_t* segments = nullptr;  // steps of each segment
+  const void* weights = nullptr;         // [steps][32][unit], segment after segment
+  const void* x = nullptr;               // [inputs of x, see below][rows]
+  const int64_t* segments = nullptr;     // steps of each segment; of codes: groups of each
+  const int32_t* group_steps = nullptr;  // of codes: steps of each group
   int32_t segment_count = 0;
   int32_t rows = 0;                // 1 .. most rows of the table
   float* out = nullptr;            // [rows][32]
   float* tree = nullptr;           // scratch [levels][rows][32]; levels > log2(segment_count)
   const char* prefetch = nullptr;  // where the weights that come next are; a hint
   int64_t prefetch_step = 0;       // bytes to move on after each step
+  int64_t prefetch_scales = 0;     // and after the scales of a group of codes
 };
 
 // Tiles of gate and up on their way to what backend.h's Glu makes of them.
@@ -53,6 +56,17 @@ struct PackTile {
   int32_t rows = 0;
   int32_t unit = 1;  // inputs that make one step
   void* out = nullptr;
+};
+
+// A row of x on its way to integers (kernels/quantize_inputs.h).
+struct QuantizeRow {
+  const float* x = nullptr;
+  const int32_t* inputs = nullptr;  // of each group
+  int32_t groups = 0;
+  float smallest = 0.0f;    // groups of smaller numbers are zeros
+  int8_t* codes = nullptr;  // each group padded to whole steps; room for a group more than that
+  float* scales = nullptr;  // [groups]
+  int32_t* sums = nullptr;  // [groups]: of the codes
 };
 
 // One row of experts' outputs: out = sum over slots, in order, of weights[s] * (binary tree over
@@ -182,6 +196,15 @@ struct KernelTable {
   void (*pack_rounded)(const PackTile&) = nullptr;  // out: fp32, rounded to bf16
   void (*pack_bf16)(const PackTile&) = nullptr;     // out: pairs of bf16; unit is 2
 
+  // Products of integer codes: x as integers, with what goes with each group: [steps][rows] of four
+  // int8, [rows] scales, [rows] first values of the integer sums, (code_bias - zero of the format)
+  // * the sum of the group's x. In fp32: x in fp32, each group padded to whole steps.
+  void (*matmul_codes[coded_types])(const MatmulTile&) = {};
+  void (*matmul_codes_fp32[coded_types])(const MatmulTile&) = {};
+  int code_tile_rows = 0;
+  int32_t code_bias = 0;
+  void (*quantize_row)(const QuantizeRow&) = nullptr;
+
   // Epilogues: from a tile [rows][32] to `columns` outputs of rows `stride` apart; bias may be
   // null.
   void (*finish_plain)(const float* tile, int32_t rows, int32_t columns, const float* bias,
@@ -221,6 +244,7 @@ struct KernelTable {
 
   // The loops of peak.h.
   float (*peak)(int64_t rounds) = nullptr;
+  float (*peak_codes)(int64_t rounds) = nullptr;
   uint64_t (*read_stream)(const void* data, int64_t bytes) = nullptr;
   // exp, tanh and softplus of `count` numbers; for tests of their error bounds.
   void (*exp)(const float* x, int64_t count, float* out) = nullptr;
@@ -233,6 +257,9 @@ const KernelTable& avx2_kernels();           // AVX2, FMA, F16C
 const KernelTable& avx512_kernels();         // AVX-512 F, BW, DQ, VL
 void avx512_bf16_matmul(const MatmulTile&);  // and AVX512_BF16
 float avx512_bf16_peak(int64_t rounds);
+void avx512_vnni_matmul_q8(const MatmulTile&);  // AVX512_VNNI; they take code_bias 0
+void avx512_vnni_matmul_q4(const MatmulTile&);
+float avx512_vnni_peak(int64_t rounds);
 
 // Floats of a softmax's running state: values, scores, 16 sums and the largest of each entry.
 static constexpr int64_t softmax_scratch(int64_t page_tokens, int64_t value_dim) {

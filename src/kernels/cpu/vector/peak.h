@@ -14,9 +14,11 @@ struct PeakLoop {
   int64_t operations_per_round = 0;  // a multiply-add counts as two
 };
 
-// The fastest multiply-adds of an instruction set that make_cpu_backend knows: of bf16 pairs (only
-// "avx512-bf16") or of fp32.
-PeakLoop peak_loop(std::string_view isa, bool pairs);
+enum class Products { fp32, bf16, int8 };
+
+// The fastest multiply-adds of an instruction set that make_cpu_backend knows. bf16 means pairs,
+// where there are none ("avx512-bf16" alone has them) fp32.
+PeakLoop peak_loop(std::string_view isa, Products products);
 
 // Reads all bytes once on the calling thread. bytes is a multiple of 256.
 uint64_t read_stream(std::string_view isa, const std::byte* data, int64_t bytes);

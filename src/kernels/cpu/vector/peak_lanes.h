@@ -1,6 +1,7 @@
 // The loops of peak.h over Lanes. Include after one lanes_*.h.
 #pragma once
 
+#include "kernels/cpu/vector/code_lanes.h"
 #include "kernels/cpu/vector/kernel_table.h"
 #include "kernels/cpu/vector/math_lanes.h"
 
@@ -17,6 +18,18 @@ inline float peak(int64_t rounds) {
     for (Lanes& sum : sums) sum = fma(sum, factor, term);
   Lanes total = zero();
   for (const Lanes& sum : sums) total = total + sum;
+  return sum_of(total);
+}
+
+// Sums of four products of bytes each.
+inline float peak_codes(int64_t rounds) {
+  Ints sums[peak_sums];
+  for (Ints& sum : sums) sum = all_ints(0);
+  const SignedDot::Codes codes = SignedDot::prepare(all_ints(0x01010101));
+  for (int64_t i = 0; i < rounds; ++i)
+    for (Ints& sum : sums) SignedDot::add(sum, codes, 0x01ff01ff);  // 1 and -1
+  Lanes total = zero();
+  for (const Ints& sum : sums) total = total + to_floats(sum);
   return sum_of(total);
 }
 

@@ -1,7 +1,8 @@
-// Fills the kernel table of one instruction set. Include after one lanes_*.h.
+// Fills the kernel table of one instruction set. Include after one lanes_*.h and its code_ints_*.h.
 #pragma once
 
 #include "kernels/cpu/vector/attention_lanes.h"
+#include "kernels/cpu/vector/code_lanes.h"
 #include "kernels/cpu/vector/conv_lanes.h"
 #include "kernels/cpu/vector/glu_lanes.h"
 #include "kernels/cpu/vector/index_lanes.h"
@@ -25,6 +26,13 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.pack_fp32 = pack_rows_fp32<false>;
   table.pack_rounded = pack_rows_fp32<true>;
   table.pack_bf16 = pack_rows_bf16;
+  table.matmul_codes[1] = multiply_coded<SignedDot, Q8>;
+  table.matmul_codes[2] = multiply_coded<SignedDot, Q4>;
+  table.matmul_codes_fp32[1] = multiply_coded_fp32<Q8>;
+  table.matmul_codes_fp32[2] = multiply_coded_fp32<Q4>;
+  table.code_tile_rows = code_rows;
+  table.code_bias = SignedDot::bias;
+  table.quantize_row = quantize_row;
   table.finish_plain = finish_plain;
   table.finish_glu[0] = finish_glu<Silu>;
   table.finish_glu[1] = finish_glu<GeluTanh>;
@@ -61,6 +69,7 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.gate_row[0] = gate_row<false>;
   table.gate_row[1] = gate_row<true>;
   table.peak = peak;
+  table.peak_codes = peak_codes;
   table.read_stream = read_stream;
   table.exp = exp_row;
   table.tanh = tanh_row;

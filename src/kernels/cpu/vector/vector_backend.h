@@ -98,6 +98,8 @@ class VectorBackend final : public Backend {
     const float* up_bias = nullptr;
     Glu glu;  // of gate_up panels
     float* out = nullptr;
+
+    int64_t row_of(int64_t out_row) const { return source != nullptr ? source[out_row] : out_row; }
   };
   struct Tile {
     int32_t matrix = 0;
@@ -114,10 +116,22 @@ class VectorBackend final : public Backend {
   };
   struct Path;
   void multiply(const Product& product);
+  Path path_of(const PackedShape& shape, Compute compute) const;
+  void plan_pieces(const PackedShape& shape);
   void plan_tiles(const Product& product, const Path& path);
   void plan_items(const PackedShape& shape, const Path& path);
   void pack_tile(const Product& product, const Path& path, const Tile& tile);
   void run_item(const Product& product, const Path& path, const Item& item, int thread);
+
+  // A row of x as integers: [padded k] codes and room for a group, [groups] scales, [groups] sums.
+  struct QuantizedRow {
+    int8_t* codes = nullptr;
+    float* scales = nullptr;
+    int32_t* sums = nullptr;
+  };
+  QuantizedRow quantized_row(int64_t row) const;
+  void quantize_rows(const Product& product, const PackedShape& shape);
+  void gather_codes(const Product& product, const Tile& tile, int32_t sum_factor);
 
   struct AttentionItem {
     int32_t slice = 0;
@@ -188,7 +202,13 @@ class VectorBackend final : public Backend {
   std::vector<SampleScratch> sample_scratch_;  // [threads]
   std::vector<Tile> tiles_;
   std::vector<Item> items_;
-  std::vector<int64_t> steps_;  // of each segment
+  std::vector<int64_t> steps_;        // of each segment; of codes: groups
+  std::vector<int64_t> pack_inputs_;  // of each piece of x that is padded on its own
+  CodeGroups code_groups_;
+  std::vector<int32_t> group_steps_;
+  AlignedBuffer quantized_x_;
+  int64_t quantized_codes_ = 0;  // bytes of a row's codes, with their room
+  int64_t quantized_row_bytes_ = 0;
   std::vector<AttentionItem> attention_items_;
   std::vector<IndexItem> index_items_;
   std::vector<SliceRow> slice_rows_;  // all rows of all slices

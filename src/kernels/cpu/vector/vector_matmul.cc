@@ -36,20 +36,75 @@ const char* address_after(const char* at, int64_t bytes) {
 // Which kernels a product takes, and the sizes that follow.
 struct VectorBackend::Path {
   void (*kernel)(const MatmulTile&) = nullptr;
-  void (*pack)(const PackTile&) = nullptr;
+  void (*pack)(const PackTile&) = nullptr;  // null: rows were quantized, and are gathered
   bool glu = false;
+  int32_t tile_rows = 1;
   int64_t unit = 1;
   int64_t x_row_bytes = 0;  // of one packed row
   int64_t step_bytes = 0;   // of one panel
   int64_t panel_bytes = 0;
+  int64_t scale_bytes = 0;  // of a group of codes
+  int32_t code_start = 0;   // times the sum of a group's x: where its integer sums begin
 };
+
+// Which kernels multiply x with a matrix of this shape.
+VectorBackend::Path VectorBackend::path_of(const PackedShape& shape, Compute compute) const {
+  const bool pairs = compute == Compute::bf16 && shape.dtype == DType::bf16 && !shape.coded() &&
+                     kernels_.matmul_bf16 != nullptr;
+  Path path;
+  path.glu = shape.order == PanelOrder::gate_up;
+  path.tile_rows = kernels_.tile_rows;
+  path.unit = shape.unit();
+  path.panel_bytes = shape.panel_bytes();
+  path.x_row_bytes = shape.padded_k() * (pairs ? 2 : 4);
+  if (shape.coded()) {
+    const auto format = static_cast<size_t>(shape.codes);
+    path.step_bytes = code_step_bytes(shape.codes);
+    path.scale_bytes = code_scale_bytes;
+    if (compute == Compute::bf16) {
+      path.kernel = kernels_.matmul_codes[format];
+      path.tile_rows = kernels_.code_tile_rows;
+      path.code_start = kernels_.code_bias - code_zero(shape.codes);
+      path.x_row_bytes = shape.padded_k() + 8 * static_cast<int64_t>(code_groups_.inputs.size());
+    } else {
+      path.kernel = kernels_.matmul_codes_fp32[format];
+      path.pack = kernels_.pack_fp32;
+    }
+    return path;
+  }
+  path.step_bytes = panel_width * shape.unit() * bytes_of(shape.dtype);
+  path.kernel =
+      pairs ? kernels_.matmul_bf16 : kernels_.matmul_fp32[static_cast<size_t>(shape.dtype)];
+  path.pack = pairs                      ? kernels_.pack_bf16
+              : compute == Compute::bf16 ? kernels_.pack_rounded
+                                         : kernels_.pack_fp32;
+  return path;
+}
+
+// The pieces of k that kernels and packing count in: segments, in steps; of codes, groups.
+void VectorBackend::plan_pieces(const PackedShape& shape) {
+  steps_.clear();
+  group_steps_.clear();
+  pack_inputs_ = shape.segments;
+  if (!shape.coded()) {
+    for (const int64_t length : shape.segments)
+      steps_.push_back((length + shape.unit() - 1) / shape.unit());
+    return;
+  }
+  code_groups_ = shape.groups();
+  steps_.assign(code_groups_.of_segments.begin(), code_groups_.of_segments.end());
+  pack_inputs_.assign(code_groups_.inputs.begin(), code_groups_.inputs.end());
+  for (const int32_t inputs : code_groups_.inputs)
+    group_steps_.push_back((inputs + static_cast<int32_t>(code_step) - 1) /
+                           static_cast<int32_t>(code_step));
+}
 
 void VectorBackend::plan_tiles(const Product& product, const Path& path) {
   tiles_.clear();
   int64_t offset = 0;
   for (size_t m = 0; m < product.matrices.size(); ++m) {
     const int32_t rows = product.begin[m + 1] - product.begin[m];
-    const int32_t count = (rows + kernels_.tile_rows - 1) / kernels_.tile_rows;
+    const int32_t count = (rows + path.tile_rows - 1) / path.tile_rows;
     int32_t row = product.begin[m];
     for (int32_t i = 0; i < count; ++i) {
       // Tiles of nearly equal size: 13 rows are 7 + 6.
@@ -90,17 +145,14 @@ void VectorBackend::plan_items(const PackedShape& shape, const Path& path) {
 }
 
 void VectorBackend::pack_tile(const Product& product, const Path& path, const Tile& tile) {
-  const PackedShape& shape = product.matrices[static_cast<size_t>(tile.matrix)].shape();
-  const int64_t k = shape.k();
+  if (path.pack == nullptr) return gather_codes(product, tile, path.code_start);
+  const int64_t k = product.matrices[static_cast<size_t>(tile.matrix)].shape().k();
   const float* rows[most_tile_rows];
-  for (int32_t r = 0; r < tile.rows; ++r) {
-    const int64_t row = tile.row + r;
-    rows[r] = product.x + (product.source != nullptr ? product.source[row] : row) * k;
-  }
+  for (int32_t r = 0; r < tile.rows; ++r) rows[r] = product.x + product.row_of(tile.row + r) * k;
   PackTile pack;
   pack.x = rows;
-  pack.inputs = shape.segments.data();
-  pack.segment_count = static_cast<int32_t>(shape.segments.size());
+  pack.inputs = pack_inputs_.data();
+  pack.segment_count = static_cast<int32_t>(pack_inputs_.size());
   pack.rows = tile.rows;
   pack.unit = static_cast<int32_t>(path.unit);
   pack.out = packed_x_.data() + tile.x_offset;
@@ -116,6 +168,7 @@ void VectorBackend::run_item(const Product& product, const Path& path, const Ite
   float* const results[2] = {scratch, scratch + most_tile_rows * panel_width};
   MatmulTile call;
   call.segments = steps_.data();
+  call.group_steps = group_steps_.data();
   call.segment_count = static_cast<int32_t>(steps_.size());
   call.tree = scratch + 2 * most_tile_rows * panel_width;
   const int64_t together = path.glu ? 2 : 1;
@@ -140,6 +193,7 @@ void VectorBackend::run_item(const Product& product, const Path& path, const Ite
             at,
             tiles == 1 ? fetch_ahead : together * path.panel_bytes + path.panel_bytes * t / tiles);
         call.prefetch_step = path.step_bytes / tiles;
+        call.prefetch_scales = path.scale_bytes / tiles;
         path.kernel(call);
       }
       float* const out = product.out + tile.row * outputs + first;
@@ -165,33 +219,18 @@ void VectorBackend::multiply(const Product& product) {
     if (product.begin[m] == product.begin[m + 1]) continue;
     const PackedMatrix& matrix = product.matrices[m];
     if (some == nullptr) some = &matrix;
-    DURE_CHECK(matrix.shape().n == some->shape().n && matrix.shape().dtype == some->shape().dtype &&
-               matrix.shape().segments == some->shape().segments);
+    DURE_CHECK(matrix.shape().alike(some->shape()));
   }
   if (some == nullptr) return;
   const PackedShape& shape = some->shape();
-  const bool pairs = product.compute == Compute::bf16 && shape.dtype == DType::bf16 &&
-                     kernels_.matmul_bf16 != nullptr;
-  Path path;
-  path.kernel =
-      pairs ? kernels_.matmul_bf16 : kernels_.matmul_fp32[static_cast<size_t>(shape.dtype)];
-  path.pack = pairs                              ? kernels_.pack_bf16
-              : product.compute == Compute::bf16 ? kernels_.pack_rounded
-                                                 : kernels_.pack_fp32;
-  path.glu = shape.order == PanelOrder::gate_up;
-  path.unit = shape.unit();
-  path.x_row_bytes = shape.padded_k() * (pairs ? 2 : 4);
-  path.step_bytes = panel_width * shape.unit() * bytes_of(shape.dtype);
-  path.panel_bytes = shape.padded_k() * panel_width * bytes_of(shape.dtype);
-
-  steps_.clear();
-  for (const int64_t length : shape.segments)
-    steps_.push_back((length + path.unit - 1) / path.unit);
+  plan_pieces(shape);
+  const Path path = path_of(shape, product.compute);
   for (AlignedBuffer& scratch : thread_scratch_)
     reserve(scratch, (2 * most_tile_rows * panel_width + tree_floats(steps_.size())) *
                          static_cast<int64_t>(sizeof(float)));
   plan_tiles(product, path);
   plan_items(shape, path);
+  if (path.pack == nullptr) quantize_rows(product, shape);
   pool_.run(static_cast<int64_t>(tiles_.size()),
             [&](int64_t i, int) { pack_tile(product, path, tiles_[static_cast<size_t>(i)]); });
   pool_.run(static_cast<int64_t>(items_.size()), [&](int64_t i, int thread) {
