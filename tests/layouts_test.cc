@@ -25,6 +25,7 @@ struct Variant {
   int chunk = 0;
   Compute compute = Compute::bf16;
   std::optional<DType> kv = std::nullopt;  // else of the same name as compute
+  CodeFormat quantize = CodeFormat::none;
 };
 
 DType kv_of(const Variant& variant) {
@@ -32,9 +33,9 @@ DType kv_of(const Variant& variant) {
 }
 
 std::string name_of(const Variant& variant) {
-  return fmt::format("{}, batch {}, chunk {}, {}, cache {}", to_string(variant.layout),
+  return fmt::format("{}, batch {}, chunk {}, {}, cache {}, quantize {}", to_string(variant.layout),
                      variant.batch, variant.chunk, to_string(variant.compute),
-                     to_string(kv_of(variant)));
+                     to_string(kv_of(variant)), to_string(variant.quantize));
 }
 
 VerifyResult run(const std::string& model, const Variant& variant) {
@@ -44,6 +45,7 @@ VerifyResult run(const std::string& model, const Variant& variant) {
   start.layout = variant.layout;
   start.compute = variant.compute;
   start.kv_dtype = kv_of(variant);
+  start.quantize = variant.quantize;
   start.threads = default_threads(variant.layout.world());
   options.batch = variant.batch;
   options.chunk = variant.chunk;
@@ -115,6 +117,47 @@ TEST_P(Fp8Layouts, GiveTheSameBitsWithinTheBoundOfTheFormat) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfFamilies, Fp8Layouts, testing::Values("qwen3-moe", "deepseek-v2-lite"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// Matrices made integer codes while loading: groups are cut where ranks are, and inputs become the
+// same integers in any batch.
+class QuantizedLayouts : public testing::TestWithParam<std::string> {};
+
+TEST_P(QuantizedLayouts, GiveTheSameBitsWithinTheBoundOfTheFormat) {
+  for (const CodeFormat format : {CodeFormat::q8, CodeFormat::q4}) {
+    const auto with = [&](Variant variant) {
+      variant.quantize = format;
+      return run(GetParam(), variant);
+    };
+    const VerifyResult alone = with({});
+    EXPECT_TRUE(alone.passed) << to_string(format);
+    EXPECT_NE(alone.logits_hash, run(GetParam(), {}).logits_hash);
+    for (const Variant& variant : std::vector<Variant>{{{.tp = 2}},
+                                                       {{.tp = 4}, 3},
+                                                       {{.tp = 8}, 3, 16},
+                                                       {{.pp = 2}, 17, 13},
+                                                       {{.dp = 2}, 3, 7},
+                                                       {{.tp = 2, .pp = 2, .ep = 2}, 1, 1},
+                                                       {{.tp = 4, .ep = 4}, 5, 50},
+                                                       {{}, 17, 16},
+                                                       {{}, 1, 1}}) {
+      EXPECT_EQ(with(variant).logits_hash, alone.logits_hash) << name_of(variant);
+    }
+    EXPECT_TRUE(with({{.tp = 3}}).passed) << to_string(format);
+    const VerifyResult exact = with({{}, 1, 0, Compute::fp32});
+    EXPECT_TRUE(exact.passed) << to_string(format);
+    EXPECT_GT(exact.max_abs_logit_error, 1e-3);  // the codes' own
+  }
+}
+
+// Also where heads do not divide ranks, experts are shared, attention is latent, a state is kept.
+INSTANTIATE_TEST_SUITE_P(OfFamilies, QuantizedLayouts,
+                         testing::Values("qwen3-moe", "llama-untied", "qwen2-moe",
+                                         "deepseek-v2-lite", "qwen3-next"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -46,8 +46,9 @@ struct Round {
 Limits measure_limits(const Options& options) {
   const int threads = options.run.chosen_threads() * options.run.layout.layout.world();
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dure-rank";
-  const std::string command = fmt::format("'{}' --limits {} {}", program.string(), threads,
-                                          to_string(options.run.chosen_compute()));
+  const std::string command = fmt::format("'{}' --limits {} {} {}", program.string(), threads,
+                                          to_string(options.run.chosen_compute()),
+                                          to_string(options.run.chosen_quantize()));
   FILE* pipe = popen(command.c_str(), "re");
   Limits limits;
   const int read =
@@ -149,8 +150,12 @@ Json figures(const Options& options, const ModelSpec& spec, const std::vector<Ro
   const double prefill_rate = median_of(rounds, [&](const Round& r) { return 1.0 / r.prefill_s; });
   const double decode_step =
       median_of(rounds, [&](const Round& r) { return r.decode_s / std::max(1, options.decode); });
-  // Bytes of one decode step with one sequence: every active weight once.
-  const double step_bytes = (active + head) * static_cast<double>(bytes_of(DType::bf16));
+  // Bytes of one decode step with one sequence: every active weight once, codes with their scales.
+  const CodeFormat codes = options.run.chosen_quantize();
+  const double bits = codes == CodeFormat::none
+                          ? static_cast<double>(8 * bytes_of(DType::bf16))
+                          : static_cast<double>(code_bits(codes)) + 16.0 / code_group;
+  const double step_bytes = (active + head) * bits / 8;
   const double operations_limit =
       median_of(rounds, [](const Round& r) { return r.limits.operations_per_s; });
   const double bytes_limit = median_of(rounds, [](const Round& r) { return r.limits.bytes_per_s; });
@@ -188,9 +193,10 @@ void print(const Json& json, const Options& options) {
              bytes ? fmt::format("{} of {} GB/s ({})", giga("decode_bytes_per_s"),
                                  giga("peak_bytes_per_s"), share("decode_share_of_peak"))
                    : std::string()});
-  fmt::print("{}, {} threads each, {} compute, median of {}\n{}",
+  fmt::print("{}, {} threads each, {} compute, quantize {}, median of {}\n{}",
              to_string(options.run.layout.layout), options.run.chosen_threads(),
-             to_string(options.run.chosen_compute()), options.repeat, table.text());
+             to_string(options.run.chosen_compute()), options.run.quantize, options.repeat,
+             table.text());
 }
 
 int run(const Options& options) {

@@ -16,6 +16,7 @@
 #include "cli/layout_flags.h"
 #include "cli/model_argument.h"
 #include "cli/number_range.h"
+#include "cli/run_flags.h"
 #include "cluster/machine_memory.h"
 #include "cluster/this_machine.h"
 #include "cost/retype.h"
@@ -37,6 +38,7 @@ struct Options {
   std::string max_batch_tokens;
   std::string kv_dtype = "auto";
   std::string compute = "auto";
+  std::string quantize = "none";
   double utilization = 0.0;  // 0: the kind's default
   int nodes = 0;
   LayoutFlags layout;
@@ -96,6 +98,7 @@ FitQuestion question_of(const Options& options, const ModelSpec& spec, const Gpu
   FitQuestion question;
   question.layout = options.layout.layout;
   question.shape.compute = compute_of(options, spec);
+  question.shape.quantize = find_code_format(options.quantize).value_or(CodeFormat::none);
   const std::string kv_format = kv_format_of(options, question.shape.compute);
   question.shape.kv_element_bytes = bytes_in(find_weight_format(kv_format), 1);
   if (!is_cpu(options)) {
@@ -139,7 +142,30 @@ FitQuestion question_of(const Options& options, const ModelSpec& spec, const Gpu
   return question;
 }
 
+// What --quantize makes of the weights, of which the checkpoint knows nothing.
+void count_quantized(const MemoryModel& model, FitReport& report) {
+  const Arithmetic arithmetic = report.question.shape.arithmetic();
+  report.weight_format += fmt::format(" made {}", to_string(arithmetic.quantize));
+  report.weight_bytes = 0;
+  for (const HeldTensor& each : model.held(Layout{}, 0, arithmetic))
+    report.weight_bytes += each.layers * each.experts * each.payload;
+  report.min_gpus = ceil_div(report.weight_bytes, report.gpu.nominal_bytes);
+}
+
+void check_quantize(const Options& options) {
+  if (options.quantize == "none") return;
+  if (!options.weights.empty()) {
+    throw_bad_input("--quantize and --weights: both say what weights are counted as",
+                    "--quantize is what ranks of Dure do while loading", "quantize");
+  }
+  if (options.engine.engine != "dure") {
+    throw_bad_input(fmt::format("--quantize: not with --engine {:.40}", options.engine.engine),
+                    "--weights counts weights as that engine's checkpoint stores them", "quantize");
+  }
+}
+
 int fit_model(const Options& options) {
+  check_quantize(options);
   ModelSpec spec = planned_spec(options.model);
   check_layout_flags(options.layout);
   check_layout_for(spec, options.layout.layout);
@@ -152,6 +178,7 @@ int fit_model(const Options& options) {
   report.weight_bytes = model.all_weights();
   report.min_gpus = ceil_div(report.weight_bytes, report.gpu.nominal_bytes);
   report.question = question_of(options, spec, report.gpu);
+  if (report.question.shape.quantize != CodeFormat::none) count_quantized(model, report);
   report.kv_format = kv_format_of(options, report.question.shape.compute);
   report.answer = fit(model, report.question);
   report.at_best = at_best_around(model, report.question, report.min_gpus);
@@ -195,6 +222,7 @@ RunCommand declare(CLI::App& app) {
   app.add_option("--compute", options->compute, "what products are made of")
       ->check(CLI::IsMember({"auto", "bf16", "fp32"}))
       ->capture_default_str();
+  add_quantize_flag(app, options->quantize);
   app.add_flag("--json", options->json, "machine-readable");
   app.footer("Example: dure fit ./Qwen3-235B-A22B --gpu h100 --tp 4 --dp 2 --ep 8");
   return [options] { return run(*options); };

@@ -24,6 +24,10 @@ Compute RunFlags::chosen_compute() const {
   return compute == "fp32" ? Compute::fp32 : Compute::bf16;
 }
 
+CodeFormat RunFlags::chosen_quantize() const {
+  return find_code_format(quantize).value_or(CodeFormat::none);
+}
+
 DType RunFlags::chosen_kv_type() const {
   if (kv_type == "auto") return chosen_compute() == Compute::fp32 ? DType::f32 : DType::bf16;
   if (kv_type == "fp8") return DType::fp8;
@@ -40,12 +44,21 @@ GroupOptions RunFlags::group_options() const {
   options.start.model = std::filesystem::absolute(model).string();
   options.start.layout = layout.layout;
   options.start.compute = chosen_compute();
+  options.start.quantize = chosen_quantize();
   options.start.kv_dtype = chosen_kv_type();
   options.start.threads = chosen_threads();
   options.start.capacity.factor = expert_capacity;
   options.start.capacity.overflow =
       expert_overflow == "next" ? ExpertOverflow::next : ExpertOverflow::drop;
   return options;
+}
+
+void add_quantize_flag(CLI::App& app, std::string& format) {
+  app.add_option("--quantize", format,
+                 "make matrices integers while loading: q8 (8 bits, half of bf16's memory) or q4 "
+                 "(4 bits, a quarter, coarser answers), 32 weights to a scale")
+      ->check(CLI::IsMember({"none", "q8", "q4"}))
+      ->capture_default_str();
 }
 
 void add_run_flags(CLI::App& app, RunFlags& flags) {
@@ -55,6 +68,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
                  "what products are made of; auto: bf16 where the CPU has it")
       ->check(CLI::IsMember({"auto", "bf16", "fp32"}))
       ->capture_default_str();
+  add_quantize_flag(app, flags.quantize);
   app.add_option("--kv-type", flags.kv_type,
                  "of the cached keys and values; auto: that of --compute. fp8 is E4M3 without "
                  "scales: half of bf16's memory, coarser answers")
@@ -106,6 +120,7 @@ void check_run_flags(const RunFlags& flags) {
   if (!note.empty()) fmt::print(stderr, "{}\n", note);
   RunShape shape;  // without a cache: what these commands need of one is small beside the weights
   shape.compute = flags.chosen_compute();
+  shape.quantize = flags.chosen_quantize();
   const int world = flags.layout.layout.world();
   const int per_node = flags.layout.ranks_per_node;
   check_fits_this_machine(spec, weights, flags.layout.layout, shape,

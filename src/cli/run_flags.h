@@ -9,6 +9,7 @@
 #include "cli/layout_flags.h"
 #include "group/group.h"
 #include "model/spec.h"
+#include "tensor/code_format.h"
 #include "tensor/dtype.h"
 
 namespace CLI {
@@ -21,6 +22,7 @@ struct RunFlags {
   std::filesystem::path model;
   LayoutFlags layout;
   std::string compute = "auto";
+  std::string quantize = "none";
   std::string kv_type = "auto";
   int threads = 0;  // of each rank; 0: the machine's cores shared out
   std::string hosts_file;
@@ -28,6 +30,7 @@ struct RunFlags {
   std::string expert_overflow = "drop";
 
   Compute chosen_compute() const;
+  CodeFormat chosen_quantize() const;
   DType chosen_kv_type() const;
   int chosen_threads() const;
   // The options of a group for this model; the caller adds pages and batch size.
@@ -36,6 +39,9 @@ struct RunFlags {
 
 // `flags` must outlive the parse.
 void add_run_flags(CLI::App& app, RunFlags& flags);
+
+// --quantize, by the names of tensor/code_format.h.
+void add_quantize_flag(CLI::App& app, std::string& format);
 
 // Throws bad_input for a bound on experts where the model has none.
 void check_expert_capacity(const RunFlags& flags, const ModelSpec& spec);

@@ -195,6 +195,7 @@ ServeSetup prepare(const ServeFlags& flags) {
   StartGroup& start = setup.group.start;
   RunShape shape;
   shape.compute = start.compute;
+  shape.quantize = start.quantize;
   shape.kv_element_bytes = bytes_of(start.kv_dtype);
   shape.page_tokens = flags.page_tokens;
   shape.states = flags.max_sequences;

@@ -140,7 +140,7 @@ RankMemory rank_memory(const std::vector<Weight>& weights, const ModelSpec& spec
                        const Layout& layout, int rank, const RunShape& shape) {
   const RankShare share = share_of(spec, layout, rank);
   RankMemory memory = run_memory(spec, layout, share, shape);
-  for (const Resident& each : resident_weights(weights, spec, layout, share, shape.compute)) {
+  for (const Resident& each : resident_weights(weights, spec, layout, share, shape.arithmetic())) {
     memory.weights += each.payload();
     memory.padding += each.bytes() - each.payload();
   }
@@ -200,8 +200,9 @@ void MemoryModel::join_kind(int layer, const LayerWeights& of_equal) {
 }
 
 void MemoryModel::hold(const TypedWeights& typed, const Layout& layout, const RankShare& share,
-                       Compute compute, HeldTensor counts, std::vector<HeldTensor>& held) const {
-  for (const Resident& each : resident_weights(typed.weights, spec_, layout, share, compute)) {
+                       Arithmetic arithmetic, HeldTensor counts,
+                       std::vector<HeldTensor>& held) const {
+  for (const Resident& each : resident_weights(typed.weights, spec_, layout, share, arithmetic)) {
     counts.slot = each.slot;
     counts.retyped = false;
     counts.payload = 0;
@@ -218,7 +219,10 @@ void MemoryModel::hold(const TypedWeights& typed, const Layout& layout, const Ra
         counts.retyped = true;
         counts.payload += bytes_in({"", bits}, count);
       } else if (elements > 0) {
-        counts.payload += each.payload() / elements * count;
+        // Rounded only where codes are counted, of some neighbours.
+        counts.payload +=
+            static_cast<int64_t>(static_cast<double>(each.payload()) * static_cast<double>(count) /
+                                 static_cast<double>(elements));
       }
     }
     if (!counts.retyped) counts.payload = each.payload();
@@ -228,7 +232,7 @@ void MemoryModel::hold(const TypedWeights& typed, const Layout& layout, const Ra
 }
 
 void MemoryModel::hold_kind(const LayerKind& kind, int64_t layers, const Layout& layout,
-                            const RankShare& share, Compute compute,
+                            const RankShare& share, Arithmetic arithmetic,
                             std::vector<HeldTensor>& held) const {
   // A rank of the stage that holds this layer alone, and one expert in place of its many.
   RankShare alone = share;
@@ -237,7 +241,7 @@ void MemoryModel::hold_kind(const LayerKind& kind, int64_t layers, const Layout&
   const int64_t experts = experts_held(layer, layout, share);
   HeldTensor counts;
   counts.layers = layers;
-  hold(kind.weights, layout, alone, compute, counts, held);
+  hold(kind.weights, layout, alone, arithmetic, counts, held);
   if (experts == 0) return;
   const auto& moe = std::get<MoeFfn>(layer.ffn);
   TypedWeights expert = kind.expert;
@@ -245,25 +249,26 @@ void MemoryModel::hold_kind(const LayerKind& kind, int64_t layers, const Layout&
     weight.expert = static_cast<int>(experts_of(moe, layout, share.place.ep).begin);
   }
   counts.experts = experts;
-  hold(expert, layout, alone, compute, counts, held);
+  hold(expert, layout, alone, arithmetic, counts, held);
 }
 
-std::vector<HeldTensor> MemoryModel::held(const Layout& layout, int rank, Compute compute) const {
+std::vector<HeldTensor> MemoryModel::held(const Layout& layout, int rank,
+                                          Arithmetic arithmetic) const {
   const RankShare share = share_of(spec_, layout, rank);
   std::vector<HeldTensor> held;
-  hold(outer_, layout, share, compute, {}, held);
+  hold(outer_, layout, share, arithmetic, {}, held);
   for (const LayerKind& kind : kinds_) {
     const auto first = kind.members.begin() + share.layers.begin;
     const auto last = kind.members.begin() + share.layers.end;
     const int64_t layers = std::count(first, last, true);
-    if (layers > 0) hold_kind(kind, layers, layout, share, compute, held);
+    if (layers > 0) hold_kind(kind, layers, layout, share, arithmetic, held);
   }
   return held;
 }
 
 RankMemory MemoryModel::of(const Layout& layout, int rank, const RunShape& shape) const {
   RankMemory memory = run_memory(spec_, layout, share_of(spec_, layout, rank), shape);
-  for (const HeldTensor& each : held(layout, rank, shape.compute)) {
+  for (const HeldTensor& each : held(layout, rank, shape.arithmetic())) {
     memory.weights += each.layers * each.experts * each.payload;
     memory.padding += each.layers * each.experts * each.padding;
   }

@@ -16,7 +16,8 @@ namespace dure {
 // How a group will run, as far as memory depends on it.
 struct RunShape {
   Compute compute = Compute::bf16;
-  int64_t kv_element_bytes = 2;  // of the cache: 4 fp32, 2 bf16, 1 fp8
+  CodeFormat quantize = CodeFormat::none;  // of matrices, while loading
+  int64_t kv_element_bytes = 2;            // of the cache: 4 fp32, 2 bf16, 1 fp8
   int64_t page_tokens = 16;
   int64_t pages = 0;    // of each dp group's cache
   int64_t context = 0;  // tokens of the longest sequence
@@ -25,6 +26,8 @@ struct RunShape {
   bool frees_windows = false;
   int64_t max_batch_tokens = 2048;   // of one step and dp group
   int64_t overhead = rank_overhead;  // bytes: what a process takes before it holds anything
+
+  Arithmetic arithmetic() const { return {compute, quantize}; }
 
   // Code, MPI's shared memory and queues, staging while loading; measured on dure-rank.
   static constexpr int64_t rank_overhead = int64_t{96} << 20;
@@ -91,7 +94,7 @@ class MemoryModel {
   const ModelSpec& spec() const { return spec_; }
   RankMemory of(const Layout& layout, int rank, const RunShape& shape) const;
   // What the rank's weights consist of, equal layers and equal experts counted.
-  std::vector<HeldTensor> held(const Layout& layout, int rank, Compute compute) const;
+  std::vector<HeldTensor> held(const Layout& layout, int rank, Arithmetic arithmetic) const;
   const std::optional<WeightFormat>& format() const { return format_; }
   int64_t all_weights() const;  // bytes of one copy of everything, as stored or re-typed
 
@@ -116,9 +119,10 @@ class MemoryModel {
   TypedWeights typed(std::vector<Weight> weights) const;
   void join_kind(int layer, const LayerWeights& of_equal);
   void hold(const TypedWeights& weights, const Layout& layout, const RankShare& share,
-            Compute compute, HeldTensor counts, std::vector<HeldTensor>& held) const;
+            Arithmetic arithmetic, HeldTensor counts, std::vector<HeldTensor>& held) const;
   void hold_kind(const LayerKind& kind, int64_t layers, const Layout& layout,
-                 const RankShare& share, Compute compute, std::vector<HeldTensor>& held) const;
+                 const RankShare& share, Arithmetic arithmetic,
+                 std::vector<HeldTensor>& held) const;
 
   ModelSpec spec_;
   std::optional<WeightFormat> format_;

@@ -84,9 +84,12 @@ TEST(Memory, TheFastCountIsTheLoadersListToTheByte) {
     const MemoryModel model(spec);
     for (const Layout& layout : {Layout{1, 1, 1, 1}, Layout{2, 2, 1, 2}, Layout{3, 1, 2, 2},
                                  Layout{4, 2, 2, 4}, Layout{8, 1, 1, 1}}) {
-      for (const Compute compute : {Compute::bf16, Compute::fp32}) {
+      for (const Arithmetic& each :
+           {Arithmetic(Compute::bf16), Arithmetic(Compute::fp32),
+            Arithmetic(Compute::bf16, CodeFormat::q8), Arithmetic(Compute::fp32, CodeFormat::q4)}) {
         RunShape shape;
-        shape.compute = compute;
+        shape.compute = each.compute;
+        shape.quantize = each.quantize;
         shape.pages = 7;
         for (int rank = 0; rank < layout.world(); ++rank) {
           const RankMemory fast = model.of(layout, rank, shape);

@@ -171,7 +171,7 @@ class StoredTypes {
 };
 
 void finish(Resident& resident, const StoredTypes& types, const ModelSpec& spec,
-            const Layout& layout, const RankShare& share, Compute compute) {
+            const Layout& layout, const RankShare& share, Arithmetic arithmetic) {
   if (resident.form != Form::packed) {
     if (resident.form != Form::table) return;
     resident.dtype = resident.pieces[0].weight->dtype;
@@ -182,7 +182,11 @@ void finish(Resident& resident, const StoredTypes& types, const ModelSpec& spec,
   const ResidentPiece& first = resident.pieces[0];
   for (const ResidentPiece& piece : resident.pieces) shape.n += piece.slice.outputs.size();
   const DType stored = types.of(*first.weight);
-  shape.dtype = decides(resident.slot) ? stored : resident_dtype(stored, compute);
+  shape.dtype = decides(resident.slot) ? stored : resident_dtype(stored, arithmetic.compute);
+  if (!decides(resident.slot) && first.weight->shape[1] >= quantized_inputs) {
+    shape.codes = arithmetic.quantize;
+    shape.first_input = first.slice.inputs.begin;
+  }
   shape.order = is_gate(first.weight->part) ? PanelOrder::gate_up : PanelOrder::plain;
   shape.segments = segments_of(first, spec, layout, share);
 }
@@ -201,12 +205,16 @@ int64_t Resident::bytes() const {
 
 int64_t Resident::payload() const {
   if (blocks) return pieces[0].weight->bytes_of_elements(elements());
+  if (form == Form::packed && shape.coded()) {
+    const auto groups = static_cast<int64_t>(shape.groups().inputs.size());
+    return shape.n * (shape.k() * code_bits(shape.codes) + groups * 16) / 8;
+  }
   return elements() * bytes_of(form == Form::packed ? shape.dtype : dtype);
 }
 
 std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const ModelSpec& spec,
                                        const Layout& layout, const RankShare& share,
-                                       Compute compute) {
+                                       Arithmetic arithmetic) {
   const StoredTypes types(weights);
   std::vector<Resident> residents;
   // (layer, slot, expert, head), and what else keeps weights of a slot apart: rows of a packed
@@ -247,7 +255,7 @@ std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const
                      [](const ResidentPiece& a, const ResidentPiece& b) {
                        return &rule_of(a.weight->part) < &rule_of(b.weight->part);
                      });
-    finish(resident, types, spec, layout, share, compute);
+    finish(resident, types, spec, layout, share, arithmetic);
   }
   return residents;
 }

@@ -109,9 +109,23 @@ struct Resident {
   int64_t payload() const;  // in memory, without padding
 };
 
+// In which numbers a rank computes and keeps its matrices.
+struct Arithmetic {
+  Compute compute = Compute::bf16;
+  // Of matrices that are made integer codes while loading: those that multiply activations, the
+  // head too. Not routers and indexers, whose small differences choose, nor matrices of fewer
+  // inputs than quantized_inputs. Embeddings and vectors are no matrices of products.
+  CodeFormat quantize = CodeFormat::none;
+
+  // Not explicit: most know of no codes.
+  Arithmetic(Compute computed, CodeFormat quantized = CodeFormat::none)
+      : compute(computed), quantize(quantized) {}
+};
+inline constexpr int64_t quantized_inputs = 64;  // of the whole model's matrix
+
 // In loading order. `weights` must outlive the result.
 std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const ModelSpec& spec,
                                        const Layout& layout, const RankShare& share,
-                                       Compute compute);
+                                       Arithmetic arithmetic);
 
 }  // namespace dure

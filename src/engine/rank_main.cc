@@ -16,10 +16,11 @@ namespace {
 
 // For `dure bench-local`, which has no kernels of its own: what `threads` threads of this machine
 // can do.
-int print_limits(int threads, std::string_view compute) {
+int print_limits(int threads, std::string_view compute, std::string_view codes) {
   const auto backend = dure::make_cpu_backend(threads);
   const dure::MachineLimits limits = dure::measure_machine_limits(
-      *backend, compute == "fp32" ? dure::Compute::fp32 : dure::Compute::bf16);
+      *backend, compute == "fp32" ? dure::Compute::fp32 : dure::Compute::bf16,
+      dure::find_code_format(codes).value_or(dure::CodeFormat::none));
   std::printf("%.6e %.6e\n", limits.operations_per_s, limits.bytes_per_s);
   return 0;
 }
@@ -39,8 +40,8 @@ int keep(const char* name, dure::LogFormat log) {
 int main(int argc, char** argv) {
   dure::die_with_parent();
   std::signal(SIGPIPE, SIG_IGN);
-  if (argc == 4 && std::string_view(argv[1]) == "--limits") {
-    return print_limits(std::atoi(argv[2]), argv[3]);
+  if (argc == 5 && std::string_view(argv[1]) == "--limits") {
+    return print_limits(std::atoi(argv[2]), argv[3], argv[4]);
   }
   if ((argc == 3 || argc == 4) && std::string_view(argv[1]) == "--keep") {
     const bool json = argc == 4 && std::string_view(argv[3]) == "--log-json";

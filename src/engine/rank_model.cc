@@ -43,7 +43,8 @@ RankModel::RankModel(const StartGroup& start, World& world, std::string keeper)
   check_layout_for(spec_, layout_);
   checkpoint_ = CheckpointReader::open(start.model);
   inventory_ = bind_inventory(spec_, *checkpoint_);
-  residents_ = resident_weights(inventory_, spec_, layout_, share_, start.compute);
+  residents_ =
+      resident_weights(inventory_, spec_, layout_, share_, {start.compute, start.quantize});
   bytes_to_load_ = bytes_to_read(residents_);
   limits_.vocab = spec_.vocab;
   limits_.page_tokens = start.page_tokens;

@@ -29,11 +29,12 @@ void add_file(const std::filesystem::path& path, std::string* text) {
 
 void add_resident(const Resident& resident, std::string* text) {
   const auto to = std::back_inserter(*text);
-  fmt::format_to(to, "weight {} {} {} {} {} {} {} {} {} [{}]\n", static_cast<int>(resident.slot),
-                 resident.layer, resident.expert, resident.head, static_cast<int>(resident.form),
-                 static_cast<int>(resident.dtype), resident.shape.n,
-                 static_cast<int>(resident.shape.dtype), static_cast<int>(resident.shape.order),
-                 fmt::join(resident.shape.segments, " "));
+  fmt::format_to(to, "weight {} {} {} {} {} {} {} {} {} {} {} [{}]\n",
+                 static_cast<int>(resident.slot), resident.layer, resident.expert, resident.head,
+                 static_cast<int>(resident.form), static_cast<int>(resident.dtype),
+                 resident.shape.n, static_cast<int>(resident.shape.dtype),
+                 static_cast<int>(resident.shape.order), to_string(resident.shape.codes),
+                 resident.shape.first_input, fmt::join(resident.shape.segments, " "));
   for (const ResidentPiece& piece : resident.pieces) {
     fmt::format_to(to, "piece {} {} {} {} {} {}\n", piece.weight->name, piece.slice.outputs.begin,
                    piece.slice.outputs.end, piece.slice.inputs.begin, piece.slice.inputs.end,

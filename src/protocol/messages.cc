@@ -26,6 +26,7 @@ static void visit_fields(auto& wire, Is<StartGroup> auto& m) {
   wire("model", m.model);
   visit_fields(wire, m.layout);
   wire.choice("compute", m.compute, Compute::fp32);
+  wire.choice("quantize", m.quantize, CodeFormat::q4);
   wire.choice("kv_dtype", m.kv_dtype, DType::fp8);
   wire("page_tokens", m.page_tokens);
   wire("pages", m.pages);

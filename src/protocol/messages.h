@@ -15,6 +15,7 @@
 #include "cluster/expert_capacity.h"
 #include "cluster/layout.h"
 #include "protocol/sampling.h"
+#include "tensor/code_format.h"
 #include "tensor/dtype.h"
 #include "trace/step_clock.h"
 
@@ -23,7 +24,7 @@ namespace dure {
 inline constexpr uint32_t max_frame_bytes = 1u << 30;  // kind and payload
 // Travels in StartGroup: a front and ranks of different builds refuse each other at once. Count up
 // whenever the fields of a message change.
-inline constexpr uint32_t protocol_version = 6;
+inline constexpr uint32_t protocol_version = 7;
 
 // Whether ranks tell what their time went into, span by span (RankSpans).
 enum class Tracing : uint8_t { off = 0, on = 1 };
@@ -33,6 +34,7 @@ struct StartGroup {
   std::string model;  // folder, the same path on every host
   Layout layout;
   Compute compute = Compute::bf16;
+  CodeFormat quantize = CodeFormat::none;  // of matrices, while loading
   DType kv_dtype = DType::bf16;
   int32_t page_tokens = 16;
   int32_t pages = 0;             // of each dp group's cache

@@ -92,6 +92,7 @@ ToRanks random_to_ranks(Dice& dice) {
       m.model = dice.text();
       m.layout = {dice.any<int>(), dice.any<int>(), dice.any<int>(), dice.any<int>()};
       m.compute = static_cast<Compute>(dice.below(2));
+      m.quantize = static_cast<CodeFormat>(dice.below(3));
       m.kv_dtype = static_cast<DType>(dice.below(4));
       m.page_tokens = dice.any<int32_t>();
       m.pages = dice.any<int32_t>();
@@ -205,6 +206,7 @@ TEST(Messages, StartGroupKeepsEveryField) {
   const StartGroup sent{"/m/폴더",
                         {2, 3, 4, 8},
                         Compute::fp32,
+                        CodeFormat::q4,
                         DType::f16,
                         32,
                         99,
@@ -218,6 +220,7 @@ TEST(Messages, StartGroupKeepsEveryField) {
   EXPECT_EQ(got.model, sent.model);
   EXPECT_EQ(got.layout, sent.layout);
   EXPECT_EQ(got.compute, Compute::fp32);
+  EXPECT_EQ(got.quantize, CodeFormat::q4);
   EXPECT_EQ(got.kv_dtype, DType::f16);
   EXPECT_EQ(got.page_tokens, 32);
   EXPECT_EQ(got.pages, 99);

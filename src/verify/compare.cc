@@ -162,6 +162,25 @@ Tolerance tolerance_for(Compute compute, DType kv_dtype, const ModelSpec& spec, 
                       stores_more_than_bf16(spec), logit_rms);
 }
 
+// Codes of a group of 32 are steps of its largest weight / 127 or / 8, and that is some 2.5
+// standard deviations, so that a code is off by 2.5 / (127 or 8) / sqrt(12) of one. With integer
+// codes inputs are codes of 8 bits as well. Each product counts, as above, with both.
+Tolerance quantized(const Tolerance& tolerance, CodeFormat codes, Compute compute,
+                    const ModelSpec& spec, double logit_rms) {
+  if (codes == CodeFormat::none) return tolerance;
+  constexpr double inputs_step = 2.5 / 127.0;
+  const double step = codes == CodeFormat::q8 ? inputs_step : 2.5 / 8.0;
+  const double products = 7.0 * static_cast<double>(spec.layers.size()) + 1.0;
+  const double squares = step * step + (compute == Compute::bf16 ? inputs_step * inputs_step : 0.0);
+  constexpr double deviations_and_amplification = 5.0 * 2.0;
+  const double e = deviations_and_amplification * std::sqrt(products * squares / 12.0);
+  Tolerance wider;
+  wider.logit = std::hypot(tolerance.logit, e * logit_rms);
+  wider.router = std::hypot(tolerance.router, e * std::sqrt(2.0));
+  wider.greedy = 2.0 * wider.logit;
+  return wider;
+}
+
 double amplification_of(const ModelSpec& spec, double logit_rms, double fp32_error) {
   const Tolerance bf16 = tolerance_of(Compute::bf16, DType::bf16,
                                       static_cast<double>(spec.layers.size()), false, logit_rms);

@@ -26,6 +26,10 @@ struct Tolerance {
 // the record's own.
 Tolerance tolerance_for(Compute compute, DType kv_dtype, const ModelSpec& spec, double logit_rms);
 
+// The same for matrices that were made codes while loading: see the derivation in compare.cc.
+Tolerance quantized(const Tolerance& tolerance, CodeFormat codes, Compute compute,
+                    const ModelSpec& spec, double logit_rms);
+
 // How much more a model amplifies roundings than tolerance_for allows for, told from the error of
 // an fp32 run: at least 1.
 double amplification_of(const ModelSpec& spec, double logit_rms, double fp32_error);

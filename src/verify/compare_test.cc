@@ -123,5 +123,20 @@ TEST(Tolerance, GrowsWithTheStepsOfTheCache) {
   EXPECT_EQ(logit(Compute::fp32, DType::f32), 1e-3);
 }
 
+TEST(Tolerance, GrowsWithTheStepsOfCodes) {
+  ModelSpec spec;
+  spec.layers.resize(4);
+  const Tolerance exact = tolerance_for(Compute::fp32, DType::f32, spec, 2.0);
+  EXPECT_EQ(quantized(exact, CodeFormat::none, Compute::fp32, spec, 2.0).logit, exact.logit);
+  const auto logit = [&](CodeFormat codes, Compute compute) {
+    return quantized(exact, codes, compute, spec, 2.0).logit;
+  };
+  // 29 products; weights alone in fp32, inputs too in production.
+  const double step = 20 * std::sqrt(29 / 12.0) * 2.5;
+  EXPECT_NEAR(logit(CodeFormat::q8, Compute::fp32), step / 127, 1e-5);
+  EXPECT_NEAR(logit(CodeFormat::q8, Compute::bf16), step / 127 * std::sqrt(2.0), 1e-5);
+  EXPECT_NEAR(logit(CodeFormat::q4, Compute::fp32), step / 8, 1e-5);
+}
+
 }  // namespace
 }  // namespace dure

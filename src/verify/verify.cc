@@ -289,16 +289,20 @@ VerifyResult verify(const VerifyOptions& options,
   result.group = answers.group;
   result.stats = answers.stats;
   result.logits_hash = hash_of(answers);
-  result.tolerance = tolerance_for(start.compute, start.kv_dtype, spec, rms);
+  result.tolerance = quantized(tolerance_for(start.compute, start.kv_dtype, spec, rms),
+                               start.quantize, start.compute, spec, rms);
   if (options.tolerance > 0.0) result.tolerance.logit = options.tolerance;
   judge(expected, answers, &result);
-  const bool exact_already = start.compute == Compute::fp32 && start.kv_dtype == DType::f32;
+  const bool exact_already = start.compute == Compute::fp32 && start.kv_dtype == DType::f32 &&
+                             start.quantize == CodeFormat::none;
   if (result.passed || exact_already || options.tolerance > 0.0) return result;
 
-  // Is it bf16's or the cache's arithmetic, or a model that amplifies what is rounded? (compare.cc)
+  // Is it bf16's, the codes' or the cache's arithmetic, or a model that amplifies what is rounded?
+  // (compare.cc)
   VerifyOptions exact = options;
   exact.group.start.compute = Compute::fp32;
   exact.group.start.kv_dtype = DType::f32;
+  exact.group.start.quantize = CodeFormat::none;
   VerifyResult in_fp32;
   in_fp32.tolerance = tolerance_for(Compute::fp32, DType::f32, spec, rms);
   judge(expected, ask(exact, spec, expected, on_progress), &in_fp32);
