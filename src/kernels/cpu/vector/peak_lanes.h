@@ -26,8 +26,10 @@ inline float peak_codes(int64_t rounds) {
   Ints sums[peak_sums];
   for (Ints& sum : sums) sum = all_ints(0);
   const SignedDot::Codes codes = SignedDot::prepare(all_ints(0x01010101));
+  // Other inputs for each sum, or the products would be computed once.
   for (int64_t i = 0; i < rounds; ++i)
-    for (Ints& sum : sums) SignedDot::add(sum, codes, 0x01ff01ff);  // 1 and -1
+    for (int j = 0; j < peak_sums; ++j)
+      SignedDot::add(sums[j], codes, static_cast<int32_t>(i) * (2 * j + 1));
   Lanes total = zero();
   for (const Ints& sum : sums) total = total + to_floats(sum);
   return sum_of(total);
