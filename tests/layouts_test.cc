@@ -150,7 +150,11 @@ TEST_P(QuantizedLayouts, GiveTheSameBitsWithinTheBoundOfTheFormat) {
     EXPECT_TRUE(with({{.tp = 3}}).passed) << to_string(format);
     const VerifyResult exact = with({{}, 1, 0, Compute::fp32});
     EXPECT_TRUE(exact.passed) << to_string(format);
-    EXPECT_GT(exact.max_abs_logit_error, 1e-3);  // the codes' own
+    EXPECT_NE(exact.logits_hash, run(GetParam(), {.compute = Compute::fp32}).logits_hash);
+    // Nothing is compared where every position takes other experts.
+    const bool compared = std::any_of(exact.prompts.begin(), exact.prompts.end(),
+                                      [](const auto& each) { return each.positions_compared > 0; });
+    if (compared) EXPECT_GT(exact.max_abs_logit_error, 1e-3);  // the codes' own
   }
 }
 
