@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "tensor/float_bits.h"
 #include "kernels/random_data.h"
+#include "tensor/float_bits.h"
 
 namespace dure {
 namespace {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "tensor/float_bits.h"
 #include "kernels/random_data.h"
 #include "kernels/sum_order.h"
+#include "tensor/float_bits.h"
 
 namespace dure {
 namespace {

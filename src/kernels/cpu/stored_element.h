@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "tensor/float_bits.h"
 #include "tensor/dtype.h"
+#include "tensor/float_bits.h"
 
 namespace dure {
 

@@ -4,8 +4,8 @@
 
 #include "kernels/cpu/reference/reference_backend.h"
 #include "kernels/cpu/sample_row.h"
-#include "tensor/float_bits.h"
 #include "kernels/sum_order.h"
+#include "tensor/float_bits.h"
 
 namespace dure {
 namespace {
