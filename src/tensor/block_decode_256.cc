@@ -106,8 +106,9 @@ void decode_q6_k(const uint8_t* block, float* to) {
     const int quarter = value / 32 % 4;
     const int low = block[run * 64 + value % 64] >> (quarter / 2 * 4) & 15;
     const int high = block[128 + run * 32 + value % 32] >> (quarter * 2) & 3;
+    const int sixteen = value / 16;
     to[value] =
-        scale * static_cast<float>(scales[value / 16]) * static_cast<float>((low | high << 4) - 32);
+        scale * static_cast<float>(scales[sixteen]) * static_cast<float>((low | high << 4) - 32);
   }
 }
 

@@ -256,6 +256,7 @@ const GgufFamily* find_gguf_family(std::string_view architecture) {
 
 std::vector<std::string> known_gguf_architectures() {
   std::vector<std::string> names;
+  names.reserve(std::size(families));
   for (const GgufFamily& family : families) names.emplace_back(family.architecture);
   return names;
 }
