@@ -46,7 +46,7 @@ class Dure:
     def limits(self) -> dict[str, float]:
         """What the machine can do at this moment: multiply-adds of BF16, bytes read."""
         operations, read = output_of(
-            [str(self.bin / "dure-rank"), "--limits", self.threads, "bf16"]).split()
+            [str(self.bin / "dure-rank"), "--limits", self.threads, "bf16", "none"]).split()
         return {"bf16 Gop/s": float(operations) * 1e-9, "GB/s": float(read) * 1e-9}
 
     def local(self, model: pathlib.Path, weights: str) -> dict[str, float]:
