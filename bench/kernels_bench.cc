@@ -194,9 +194,11 @@ void attention(benchmark::State& state, Machine& machine, int64_t sequences, int
   constexpr int64_t heads = 32, kv_heads = 4, head_dim = 128, page_tokens = 16;
   const int64_t pages_each = (context + page_tokens - 1) / page_tokens;
   const int64_t page_bytes = kv_page_elements(page_tokens, kv_heads, head_dim) * 2;
-  AlignedBuffer k(sequences * pages_each * page_bytes);
-  AlignedBuffer v(sequences * pages_each * page_bytes);
-  const KvLayer cache{k.data(), v.data(), DType::bf16, page_tokens, kv_heads, head_dim, head_dim};
+  AlignedBuffer stored(sequences * pages_each * page_bytes * 2);
+  const KvLayer cache{stored.data(), stored.data() + page_bytes,
+                      DType::bf16,   page_tokens,
+                      kv_heads,      head_dim,
+                      head_dim,      2 * page_bytes};
   const auto [pages, slices] = slices_of(sequences, pages_each, context, tokens);
   std::vector<int32_t> kv_of_head;
   for (int32_t h = 0; h < heads; ++h) kv_of_head.push_back(h / 8);
@@ -205,10 +207,9 @@ void attention(benchmark::State& state, Machine& machine, int64_t sequences, int
   const AttentionShape shape{heads, head_dim, head_dim, kv_of_head, 0.088f};
   const double operations =
       static_cast<double>(sequences * heads * head_dim) * 4.0 * keys_seen(context, tokens);
-  measure(
-      state, machine, Products::fp32, operations, static_cast<double>(k.size() + v.size()), [&] {
-        machine.backend->attention(q.data(), heads * head_dim, slices, shape, cache, out.data());
-      });
+  measure(state, machine, Products::fp32, operations, static_cast<double>(stored.size()), [&] {
+    machine.backend->attention(q.data(), heads * head_dim, slices, shape, cache, out.data());
+  });
 }
 
 // The same of latent attention as DeepSeek-V3 has it: `heads` heads (128 of them, less with tp).
@@ -218,7 +219,8 @@ void latent_attention(benchmark::State& state, Machine& machine, int64_t sequenc
   constexpr int64_t latent = 512, rope = 64, width = latent + rope, page_tokens = 16;
   const int64_t pages_each = (context + page_tokens - 1) / page_tokens;
   AlignedBuffer rows(sequences * pages_each * page_tokens * width * 2);
-  const LatentLayer cache{rows.data(), DType::bf16, page_tokens, latent, rope};
+  const LatentLayer cache{rows.data(), DType::bf16, page_tokens,
+                          latent,      rope,        page_tokens * width * 2};
   const auto [pages, slices] = slices_of(sequences, pages_each, context, tokens);
   const auto q = random_floats(sequences * tokens * heads * width, 1);
   std::vector<float> out(static_cast<size_t>(sequences * tokens * heads * latent));
@@ -247,7 +249,7 @@ void sparse_index(benchmark::State& state, Machine& machine, int64_t context, in
   constexpr int64_t heads = 64, dim = 128, page_tokens = 16;
   const int64_t pages_each = (context + page_tokens - 1) / page_tokens;
   AlignedBuffer rows(pages_each * page_tokens * dim * 2);
-  const LatentLayer keys{rows.data(), DType::bf16, page_tokens, dim, 0};
+  const LatentLayer keys{rows.data(), DType::bf16, page_tokens, dim, 0, page_tokens * dim * 2};
   const auto [pages, slices] = slices_of(1, pages_each, context, tokens);
   const auto q = random_floats(tokens * heads * dim, 1);
   const auto weights = random_floats(tokens * heads, 2);

@@ -126,7 +126,7 @@ class Model {
       Slice& slice = step.slices.emplace_back();
       slice.start = position;
       for (; position < end; ++position) slice.tokens.push_back(position * position % 131);
-      slice.pages = {0, 1, 2};
+      slice.tables = {{0, {0, 1, 2}}};
       slice.length = end;
       slice.want = Want::all_logits;
       const StepDone done = group.run(std::move(step));

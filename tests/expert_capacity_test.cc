@@ -118,7 +118,7 @@ TracedSlice trace(GroupOptions options) {
   BlockingGroup group(options, {});
   Slice slice;
   for (int i = 0; i < rows; ++i) slice.tokens.push_back((i * i + 7) % 100);
-  slice.pages = {0, 1, 2};
+  slice.tables = {{0, {0, 1, 2}}};
   slice.length = rows;
   slice.want = Want::all_logits;
   Step step;

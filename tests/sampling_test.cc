@@ -47,7 +47,8 @@ class Ranks {
     slice.state = slot;
     slice.tokens.assign(tokens.begin() + static_cast<int64_t>(start),
                         tokens.begin() + static_cast<int64_t>(end));
-    for (int page = 0; page < pages_each; ++page) slice.pages.push_back(slot * pages_each + page);
+    PageTable& table = slice.tables.emplace_back();
+    for (int page = 0; page < pages_each; ++page) table.pages.push_back(slot * pages_each + page);
     slice.want = want;
     if (end < tokens.size()) slice.next_token = tokens[end];
     return slice;
@@ -140,13 +141,13 @@ Told generate(Ranks& ranks, const Tokens& prompt, size_t produced, const Course&
   Told told;
   Tokens tokens = prompt;
   int slot = 0;
-  std::vector<int32_t> pages;  // where they are, if not the slot's
+  std::vector<PageTable> tables;  // where they are, if not in the slot's pages
   const auto run_from = [&](size_t start, size_t chunk, bool set_up) {
     for (size_t end = start; start < tokens.size(); start = end) {
       end = std::min(start + chunk, tokens.size());
       Slice slice = ranks.slice(slot, course.dp, tokens, start, end,
                                 end == tokens.size() ? Want::token : Want::nothing);
-      if (!pages.empty()) slice.pages = pages;
+      if (!tables.empty()) slice.tables = tables;
       if (set_up) {
         slice.setup =
             SequenceSetup{parameters(), static_cast<int32_t>(prompt.size()),
@@ -175,14 +176,14 @@ Told generate(Ranks& ranks, const Tokens& prompt, size_t produced, const Course&
     const size_t before = tokens.size();
     if (so_far == course.recompute_after) {
       slot = 1;
-      pages.clear();
+      tables.clear();
       const std::vector<TokenLogprobs> first_time = told.prompt;
       told.prompt.clear();
       run_from(0, course.chunk, true);
       EXPECT_TRUE(std::equal(first_time.begin(), first_time.end(), told.prompt.begin(),
                              told.prompt.end(), same));
     } else if (so_far == course.resume_after) {
-      pages = ranks.slice(slot, course.dp, tokens, 0, 1, Want::token).pages;
+      tables = ranks.slice(slot, course.dp, tokens, 0, 1, Want::token).tables;
       slot = 2;
       run_from(tokens.size() - 1, 1, true);
     } else {

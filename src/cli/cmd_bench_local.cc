@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/run_flags.h"
 #include "cli/table.h"
+#include "group/own_pages.h"
 #include "model/inventory.h"
 #include "model/load_spec.h"
 
@@ -62,8 +63,8 @@ Limits measure_limits(const Options& options) {
 
 class Bench {
  public:
-  Bench(const Options& options, const ModelSpec& spec, BlockingGroup& group, int pages_each)
-      : options_(options), spec_(spec), group_(group), pages_each_(pages_each) {}
+  Bench(const Options& options, const ModelSpec& spec, BlockingGroup& group, OwnPages pages)
+      : options_(options), spec_(spec), group_(group), pages_(std::move(pages)) {}
 
   Round run() {
     using Clock = std::chrono::steady_clock;
@@ -109,8 +110,7 @@ class Bench {
     slice.dp = sequence % options_.run.layout.layout.dp;
     slice.start = start;
     slice.state = sequence / options_.run.layout.layout.dp;
-    const int first = slice.state * pages_each_;
-    for (int page = 0; page < pages_each_; ++page) slice.pages.push_back(first + page);
+    slice.tables = pages_.tables(slice.state, start, int64_t{start} + tokens);
     std::uniform_int_distribution<int32_t> any(0, static_cast<int32_t>(spec_.vocab - 1));
     for (int i = 0; i < tokens; ++i) slice.tokens.push_back(any(random_));
     slice.want = Want::token;
@@ -120,7 +120,7 @@ class Bench {
   const Options& options_;
   const ModelSpec& spec_;
   BlockingGroup& group_;
-  int pages_each_;
+  OwnPages pages_;
   uint64_t next_id_ = 1;
   std::mt19937 random_{1};
 };
@@ -210,14 +210,14 @@ int run(const Options& options) {
   GroupOptions group_options = options.run.group_options();
   StartGroup& start = group_options.start;
   const int dp = start.layout.dp;
-  const int pages_each = static_cast<int>((positions + start.page_tokens - 1) / start.page_tokens);
+  const OwnPages pages(spec, positions, start.page_tokens);
   const int sequences_each = (options.batch + dp - 1) / dp;
-  start.pages = sequences_each * pages_each;
+  start.pages = static_cast<int32_t>(sequences_each * pages.of_a_sequence());
   start.states = sequences_each;
   start.context = static_cast<int32_t>(positions);
   start.max_batch_tokens = std::max(options.prefill, sequences_each);
   const std::unique_ptr<BlockingGroup> group = start_ranks(group_options);
-  Bench bench(options, spec, *group, pages_each);
+  Bench bench(options, spec, *group, pages);
   bench.run();  // warms up
   std::vector<Round> rounds;
   rounds.reserve(static_cast<size_t>(options.repeat));

@@ -102,7 +102,7 @@ FitQuestion question_of(const Options& options, const ModelSpec& spec, const Gpu
   const std::string kv_format = kv_format_of(options, question.shape.compute);
   question.shape.kv_element_bytes = bytes_in(find_weight_format(kv_format), 1);
   if (!is_cpu(options)) {
-    question.shape.frees_windows = true;
+    question.shape.windows_apart = true;
     question.shape.max_batch_tokens = gpu_batch_tokens;
     question.shape.overhead = gpu_overhead;
   }

@@ -15,6 +15,7 @@
 #include "cli/number_range.h"
 #include "cli/run_flags.h"
 #include "cli/terminal.h"
+#include "group/own_pages.h"
 #include "model/load_spec.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -90,8 +91,8 @@ class Generation {
       : options_(options),
         spec_(spec),
         group_(group),
+        pages_(spec, start.context, start.page_tokens),
         step_tokens_(static_cast<size_t>(start.max_batch_tokens)) {
-    for (int page = 0; page < start.pages; ++page) pages_.push_back(page);
     if (tokenizer) decoder_.emplace(std::move(tokenizer), true);
   }
 
@@ -131,7 +132,7 @@ class Generation {
       Slice slice;
       slice.start = static_cast<int32_t>(start);
       slice.length = static_cast<int32_t>(tokens_.size());
-      slice.pages = pages_;
+      slice.tables = pages_.tables(0, slice.start, static_cast<int64_t>(end));
       slice.tokens.assign(tokens_.begin() + static_cast<int64_t>(start),
                           tokens_.begin() + static_cast<int64_t>(end));
       slice.want = end == tokens_.size() ? Want::token : Want::nothing;
@@ -163,10 +164,10 @@ class Generation {
   const Options& options_;
   const ModelSpec& spec_;
   BlockingGroup& group_;
+  OwnPages pages_;
   size_t step_tokens_;
   std::vector<int32_t> tokens_;  // prompt and what came after
   int32_t prompt_tokens_ = 0;
-  std::vector<int32_t> pages_;
   std::optional<StreamDecoder> decoder_;
   uint64_t next_id_ = 1;
 };
@@ -192,7 +193,7 @@ int run(const Options& options) {
   GroupOptions group_options = options.run.group_options();
   StartGroup& start = group_options.start;
   const auto positions = static_cast<int32_t>(result.prompt.size() + budget);
-  start.pages = (positions + start.page_tokens - 1) / start.page_tokens;
+  start.pages = static_cast<int32_t>(OwnPages(spec, positions, start.page_tokens).of_a_sequence());
   start.states = 1;
   start.context = positions;
   start.max_batch_tokens =

@@ -419,8 +419,7 @@ TEST(Fit, CountsWindowsAsTheEnginesOfTheDeviceKeepThem) {
                                   context, "--compute", "bf16", "--json"});
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     const Json json = parse_json(outcome.out, "output");
-    EXPECT_EQ(json["assumptions"]["windowed_layers_keep"],
-              std::string(gpu) == "cpu" ? "all tokens" : "their windows");
+    EXPECT_EQ(json["assumptions"]["windowed_layers_keep"], "their windows");
     return json["kv"].get<int64_t>();
   };
   EXPECT_EQ(kv("h100", "16"), kv("cpu", "16"));

@@ -94,15 +94,14 @@ bool has_windows(const ModelSpec& spec) {
                      [](const LayerSpec& layer) { return window_of(layer.attention).has_value(); });
 }
 
-// What windowed layers keep; nothing where there are none.
-std::string windows_kept(const ModelSpec& spec, const FitReport& report) {
-  if (!has_windows(spec)) return "";
-  return report.question.shape.frees_windows ? "their windows" : "all tokens";
+// Of one dp group.
+int64_t tokens_in(const ModelSpec& spec, const FitReport& report, int64_t pages) {
+  return tokens_held(spec, report.question.shape_for(spec, report.answer.layout.dp), pages);
 }
 
 std::string verdict(const ModelSpec& spec, const FitReport& report) {
   const FitAnswer& answer = report.answer;
-  const int64_t tokens = answer.pages * report.question.shape.page_tokens * answer.layout.dp;
+  const int64_t tokens = tokens_in(spec, report, answer.pages) * answer.layout.dp;
   if (answer.fits) {
     return fmt::format("fits: a cache of {} tokens in all; {} sequences of {} at once",
                        format_count(tokens), format_count(answer.most_sequences),
@@ -136,13 +135,12 @@ std::string printed_line(const ModelSpec& spec, const FitReport& report) {
 
 std::string assumptions(const ModelSpec& spec, const FitReport& report) {
   const FitQuestion& question = report.question;
-  const std::string windows = windows_kept(spec, report);
   return fmt::format(
       "assumed: engine {}; weights {}, compute {}, cache {} in pages of {}{}; {} tokens a step; "
       "{} of the {} usable on {}; overhead {} a rank\n",
       engine_of(question), report.weight_format, to_string(question.shape.compute),
       report.kv_format, question.shape.page_tokens,
-      windows.empty() ? "" : fmt::format(", windowed layers keep {}", windows),
+      has_windows(spec) ? ", windowed layers keep their windows" : "",
       format_count(question.shape.max_batch_tokens),
       fmt::format("{:.0f}%", question.utilization * 100), format_bytes(question.memory_bytes),
       report.gpu.name, format_bytes(question.shape.overhead));
@@ -176,7 +174,6 @@ std::string fit_table(const ModelSpec& spec, const FitReport& report) {
 Json fit_json(const ModelSpec& spec, const FitReport& report) {
   const FitQuestion& question = report.question;
   const FitAnswer& answer = report.answer;
-  const int64_t page = question.shape.page_tokens;
   Json json = {
       {"model", report.model},
       {"gpu", report.gpu.name},
@@ -189,9 +186,9 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
       {"layout", layout_json(answer.layout)},
       {"nodes", question.nodes_of(answer.layout)},
       {"fits", answer.fits},
-      {"kv_tokens", answer.pages * page * answer.layout.dp},
-      {"kv_tokens_per_dp_group", answer.pages * page},
-      {"max_kv_tokens", answer.most_pages * page * answer.layout.dp},
+      {"kv_tokens", tokens_in(spec, report, answer.pages) * answer.layout.dp},
+      {"kv_tokens_per_dp_group", tokens_in(spec, report, answer.pages)},
+      {"max_kv_tokens", tokens_in(spec, report, answer.most_pages) * answer.layout.dp},
       {"max_sequences", answer.most_sequences},
       {"tightest_rank", answer.tightest},
   };
@@ -217,8 +214,8 @@ Json fit_json(const ModelSpec& spec, const FitReport& report) {
                          {"weights", report.weight_format},
                          {"compute", to_string(question.shape.compute)},
                          {"kv_dtype", report.kv_format},
-                         {"windowed_layers_keep", windows_kept(spec, report)},
-                         {"page_tokens", page},
+                         {"windowed_layers_keep", has_windows(spec) ? "their windows" : ""},
+                         {"page_tokens", question.shape.page_tokens},
                          {"max_batch_tokens", question.shape.max_batch_tokens},
                          {"utilization", question.utilization},
                          {"overhead", question.shape.overhead},

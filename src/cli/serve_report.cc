@@ -85,8 +85,7 @@ std::string planned_report(const ServeSetup& setup) {
   text += table.text();
   text += fmt::format(
       "context {} tokens; cache for {} tokens in each of {} dp group{}; {} tokens a step\n",
-      format_count(setup.model.context),
-      format_count(int64_t{schedule.pages} * schedule.page_tokens), layout.dp,
+      format_count(setup.model.context), format_count(setup.cached_tokens), layout.dp,
       layout.dp == 1 ? "" : "s", schedule.max_batch_tokens);
   if (!setup.growth.empty()) text += setup.growth + "\n";
   text += bits_report(setup);

@@ -68,8 +68,7 @@ std::vector<RankMemory> memory_of(const std::vector<Weight>& weights, const Mode
 // Pages of each dp group: as flagged, or a few whole contexts but no more than half of what the
 // weights leave free.
 int64_t chosen_pages(const ServeFlags& flags, const std::vector<Weight>& weights,
-                     const ModelSpec& spec, RunShape shape, int64_t context, int64_t available,
-                     int ranks_here) {
+                     const ModelSpec& spec, RunShape shape, int64_t available, int ranks_here) {
   const Layout& layout = flags.run.layout.layout;
   const int64_t per_page = page_bytes(spec, layout, shape);
   if (!flags.kv_memory.empty()) {
@@ -93,8 +92,7 @@ int64_t chosen_pages(const ServeFlags& flags, const std::vector<Weight>& weights
     free -= rank_memory(weights, spec, layout, rank, shape).total();
   }
   const int64_t per_page_here = std::max<int64_t>(1, per_page * ranks_here / layout.world());
-  const int64_t wanted =
-      default_cached_contexts * ((context + flags.page_tokens - 1) / flags.page_tokens);
+  const int64_t wanted = default_cached_contexts * sequence_pages(spec, shape);
   return std::clamp<int64_t>(free / 2 / per_page_here, 1, wanted);
 }
 
@@ -120,8 +118,7 @@ std::shared_ptr<const ChatTemplate> load_template(const std::filesystem::path& f
   return ChatTemplate::is_in(folder) ? ChatTemplate::load(folder) : nullptr;
 }
 
-ServedModel served_model(const ServeFlags& flags, const ModelSpec& spec, int64_t context,
-                         int64_t pages) {
+ServedModel served_model(const ServeFlags& flags, const ModelSpec& spec, const RunShape& shape) {
   const std::filesystem::path& folder = flags.run.model;
   ServedModel model;
   model.names = flags.served_names;
@@ -132,9 +129,10 @@ ServedModel served_model(const ServeFlags& flags, const ModelSpec& spec, int64_t
     model.names = {std::filesystem::weakly_canonical(folder).filename().string()};
   }
   model.created = std::time(nullptr);
-  model.context = static_cast<int32_t>(std::min<int64_t>(context, INT32_MAX));
-  model.longest_sequence =
-      static_cast<int32_t>(std::min<int64_t>(pages * flags.page_tokens + 1, INT32_MAX));
+  model.context = static_cast<int32_t>(std::min<int64_t>(shape.context, INT32_MAX));
+  const int64_t held = longest_held(page_classes_of(spec, shape), shape.pages, shape.page_tokens,
+                                    shape.max_batch_tokens);
+  model.longest_sequence = static_cast<int32_t>(std::min<int64_t>(held + 1, INT32_MAX));
   model.vocab = static_cast<int32_t>(spec.vocab);
   model.eos_ids.assign(spec.eos_ids.begin(), spec.eos_ids.end());
   model.defaults = read_sampling_defaults(folder);
@@ -157,12 +155,13 @@ bool wants_expert_series(const ServeFlags& flags, const ModelSpec& spec) {
 }
 
 EngineOptions engine_options(const ServeFlags& flags, const ModelSpec& spec,
-                             const ServedModel& model, int64_t pages) {
+                             const ServedModel& model, const RunShape& shape) {
   const Layout& layout = flags.run.layout.layout;
   EngineOptions options;
   options.schedule.dp = layout.dp;
   options.schedule.page_tokens = flags.page_tokens;
-  options.schedule.pages = static_cast<int32_t>(pages);
+  options.schedule.pages = static_cast<int32_t>(shape.pages);
+  options.schedule.page_classes = page_classes_of(spec, shape);
   options.schedule.max_batch_tokens = flags.max_batch_tokens;
   options.schedule.max_running = flags.max_sequences;
   options.schedule.steps_in_flight = layout.pp;
@@ -204,13 +203,14 @@ ServeSetup prepare(const ServeFlags& flags) {
   const int per_node = flags.run.layout.ranks_per_node;
   const int ranks_here = per_node > 0 ? std::min(per_node, layout.world()) : layout.world();
   const int64_t available = available_memory();
-  shape.pages = chosen_pages(flags, weights, setup.spec, shape, context, available, ranks_here);
+  shape.pages = chosen_pages(flags, weights, setup.spec, shape, available, ranks_here);
   check_fits_this_machine(setup.spec, weights, layout, shape, ranks_here, available);
   if (shape.pages > most_pages) {
     throw_bad_input(fmt::format("--kv-memory {}: {} pages, {} is the most", flags.kv_memory,
                                 shape.pages, most_pages));
   }
   setup.memory = memory_of(weights, setup.spec, layout, shape);
+  setup.cached_tokens = tokens_held(setup.spec, shape, shape.pages);
 
   start.page_tokens = flags.page_tokens;
   start.pages = static_cast<int32_t>(shape.pages);
@@ -221,8 +221,8 @@ ServeSetup prepare(const ServeFlags& flags) {
   start.tracing = flags.trace.empty() ? Tracing::off : Tracing::on;
   setup.trace.path = flags.trace;
   setup.trace.most_bytes = parse_bytes(flags.trace_size, "--trace-size");
-  setup.model = served_model(flags, setup.spec, context, shape.pages);
-  setup.engine = engine_options(flags, setup.spec, setup.model, shape.pages);
+  setup.model = served_model(flags, setup.spec, shape);
+  setup.engine = engine_options(flags, setup.spec, setup.model, shape);
   setup.api.api_keys = read_api_keys(flags.api_key_file);
   setup.api.expert_series = wants_expert_series(flags, setup.spec);
   setup.http.host = flags.host;

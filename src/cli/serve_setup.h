@@ -48,6 +48,7 @@ struct ServeFlags {
 struct ServeSetup {
   ModelSpec spec;
   std::vector<RankMemory> memory;  // [world], as planned
+  int64_t cached_tokens = 0;       // of each dp group's cache, in sequences of the context
   bool same_bits = true;
   std::string growth;  // growth_note
   ServedModel model;

@@ -22,7 +22,7 @@ std::string nearest_layout(const ModelSpec& spec, const Layout& layout, const Ru
   question.shared = true;
   question.ranks_per_node = ranks_here;
   question.utilization = 1.0;
-  question.context = std::max<int64_t>(shape.pages, 1) * shape.page_tokens;
+  question.context = tokens_held(spec, shape, std::max<int64_t>(shape.pages, 1));
   question.sequences = layout.dp;
   const std::optional<FitAnswer> nearest = nearest_that_fits(MemoryModel(spec), question);
   if (!nearest) return "no layout of up to 1024 ranks on machines like this one fits";
@@ -62,7 +62,7 @@ void check_fits_this_machine(const ModelSpec& spec, const std::vector<Weight>& w
                   format_bytes(sum.activation + sum.communication), format_bytes(sum.overhead),
                   format_bytes(available)),
       fixed < available && pages > 0 ? fmt::format("a cache of {} tokens fits: {} with --kv-memory",
-                                                   format_count(pages * shape.page_tokens),
+                                                   format_count(tokens_held(spec, shape, pages)),
                                                    format_bytes(states + pages * page))
                                      : nearest_layout(spec, layout, shape, here, available));
 }

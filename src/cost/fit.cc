@@ -35,7 +35,8 @@ RankMemory memory_of(const MemoryModel& model, const FitQuestion& question, cons
 
 int64_t page_bytes_of(const MemoryModel& model, const FitQuestion& question, const Layout& layout,
                       int rank) {
-  return kv_page_bytes(model.spec(), layout, share_of(model.spec(), layout, rank), question.shape);
+  return kv_page_bytes(model.spec(), layout, share_of(model.spec(), layout, rank),
+                       question.shape_for(model.spec(), layout.dp));
 }
 
 // Ranks whose memory is one: a machine's where it is shared, else each alone.
@@ -135,10 +136,9 @@ int64_t FitQuestion::budget() const {
   return static_cast<int64_t>(static_cast<double>(memory_bytes) * utilization);
 }
 
-int64_t FitQuestion::pages_needed(int dp) const {
+int64_t FitQuestion::pages_needed(const ModelSpec& spec, int dp) const {
   if (context == 0) return 1;
-  const int64_t pages = (context + shape.page_tokens - 1) / shape.page_tokens;
-  return pages * ((sequences + dp - 1) / dp);
+  return bounded_product(sequence_pages(spec, shape_for(spec, dp)), (sequences + dp - 1) / dp);
 }
 
 RunShape FitQuestion::shape_for(const ModelSpec& spec, int dp) const {
@@ -171,12 +171,11 @@ FitAnswer fit(const MemoryModel& model, const FitQuestion& question) {
   answer.most_sequences = sequences * layout.dp;
   if (answer.most_pages == most_pages_of_a_cache) {
     // No layer keeps all tokens: what sequences keep bounds them.
-    const int64_t context = question.shape_for(model.spec(), layout.dp).context;
-    const int64_t page = question.shape.page_tokens;
-    answer.most_pages =
-        std::min(bounded_product(sequences, (context + page - 1) / page), most_pages_of_a_cache);
+    const RunShape shape = question.shape_for(model.spec(), layout.dp);
+    answer.most_pages = std::min(bounded_product(sequences, sequence_pages(model.spec(), shape)),
+                                 most_pages_of_a_cache);
   }
-  const int64_t needed = question.pages_needed(layout.dp);
+  const int64_t needed = question.pages_needed(model.spec(), layout.dp);
   answer.fits = answer.most_pages >= needed;
   const bool all_of_it = answer.fits && question.context == 0;
   fill_cache(model, question, all_of_it ? answer.most_pages : needed, answer);
@@ -184,7 +183,7 @@ FitAnswer fit(const MemoryModel& model, const FitQuestion& question) {
 }
 
 bool ends_fit(const MemoryModel& model, const FitQuestion& question) {
-  const int64_t needed = question.pages_needed(question.layout.dp);
+  const int64_t needed = question.pages_needed(model.spec(), question.layout.dp);
   const int together = ranks_per_memory(question, question.layout);
   const int last = (question.layout.world() - 1) / together * together;
   return pages_of_memory(model, question, 0, nullptr) >= needed &&

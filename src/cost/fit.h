@@ -30,7 +30,7 @@ struct FitQuestion {
 
   int64_t budget() const;  // bytes
   // Pages that each dp group's cache must have.
-  int64_t pages_needed(int dp) const;
+  int64_t pages_needed(const ModelSpec& spec, int dp) const;
   int nodes_of(const Layout& layout) const;
   RunShape shape_for(const ModelSpec& spec, int dp) const;  // with context and sequences set
 };

@@ -51,7 +51,7 @@ FitQuestion question_of(Choices& choices) {
   question.ranks_per_node = static_cast<int>(choices.below(9));
   question.context = choices.below(2) == 0 ? 0 : int64_t{1} << choices.below(31);
   question.sequences = int64_t{1} << choices.below(10);
-  question.shape.frees_windows = choices.below(2) == 0;
+  question.shape.windows_apart = choices.below(2) == 0;
   question.shape.kv_element_bytes = choices.power_of_two(2);
   question.shape.max_batch_tokens = int64_t{1} << choices.below(21);
   question.shape.overhead = int64_t{1} << choices.below(32);

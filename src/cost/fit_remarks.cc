@@ -23,6 +23,13 @@ std::optional<int64_t> fewest_kv_heads(const ModelSpec& spec) {
   return fewest;
 }
 
+// That fit into the caches of all dp groups.
+int64_t most_tokens(const MemoryModel& model, const FitQuestion& question,
+                    const FitAnswer& answer) {
+  const RunShape shape = question.shape_for(model.spec(), answer.layout.dp);
+  return tokens_held(model.spec(), shape, answer.most_pages) * answer.layout.dp;
+}
+
 void remark_replication(const MemoryModel& model, const FitQuestion& question,
                         const FitAnswer& answer, std::vector<std::string>& remarks) {
   const Layout& layout = answer.layout;
@@ -35,11 +42,10 @@ void remark_replication(const MemoryModel& model, const FitQuestion& question,
     other.layout.tp = static_cast<int>(fewest);
     other.layout.dp = layout.dp * static_cast<int>(layout.tp / fewest);
     const FitAnswer unreplicated = fit(model, other);
-    const int64_t page = question.shape.page_tokens;
-    text += fmt::format("; {} would hold each head once: {} cache tokens at most instead of {}",
-                        to_string(other.layout),
-                        format_count(unreplicated.most_pages * page * other.layout.dp),
-                        format_count(answer.most_pages * page * layout.dp));
+    text +=
+        fmt::format("; {} would hold each head once: {} cache tokens at most instead of {}",
+                    to_string(other.layout), format_count(most_tokens(model, other, unreplicated)),
+                    format_count(most_tokens(model, question, answer)));
   }
   remarks.push_back(text);
 }
@@ -97,18 +103,17 @@ void remark_blocks(const ModelSpec& spec, std::vector<std::string>& remarks) {
 // What engines say that set aside the most that a sequence of windowed layers ever holds.
 void remark_windows(const ModelSpec& spec, const FitQuestion& question, const FitAnswer& answer,
                     std::vector<std::string>& remarks) {
-  RunShape shape = question.shape_for(spec, answer.layout.dp);
+  const RunShape shape = question.shape_for(spec, answer.layout.dp);
   const std::optional<int64_t> reserved =
       windowed_tokens_per_sequence(spec, shape.context, shape.max_batch_tokens, shape.page_tokens);
-  if (!reserved || !answer.fits || !shape.frees_windows) return;
-  shape.frees_windows = false;
+  if (!reserved || !answer.fits || !shape.windows_apart) return;
   const RankFit& rank = answer.ranks[answer.tightest];
   const auto tightest = static_cast<int>(answer.tightest);
-  const int64_t page =
-      kv_page_bytes(spec, answer.layout, share_of(spec, answer.layout, tightest), shape);
-  if (page == 0) return;
-  const double tokens = static_cast<double>(rank.memory.kv + rank.free) /
-                        static_cast<double>(page) * static_cast<double>(shape.page_tokens);
+  const int64_t token = kv_bytes_per_token(
+      spec, answer.layout, share_of(spec, answer.layout, tightest), shape.kv_element_bytes);
+  if (token == 0) return;
+  const double tokens =
+      static_cast<double>(rank.memory.kv + rank.free) / static_cast<double>(token);
   remarks.push_back(fmt::format(
       "every layer sees a window: engines that set aside window and chunk for each sequence, {} "
       "tokens, take {:.1f} sequences of {} at once",
@@ -156,7 +161,7 @@ std::vector<std::string> fit_remarks(const MemoryModel& model, const FitQuestion
   remark_outside(model, question, answer, remarks);
   remark_windows(spec, question, answer, remarks);
   remark_blocks(spec, remarks);
-  const int64_t tokens = answer.most_pages * question.shape.page_tokens;
+  const int64_t tokens = most_tokens(model, question, answer) / answer.layout.dp;
   if (answer.fits && question.context == 0 && tokens < spec.context) {
     remarks.push_back(fmt::format("a cache of {} tokens is shorter than the model's context of {}",
                                   format_count(tokens), format_count(spec.context)));

@@ -99,7 +99,7 @@ AtBest at_best(const MemoryModel& model, const FitQuestion& question, int64_t gp
   best.sequences = cache / std::max<int64_t>(sequence, 1);
   const int64_t page = kv_page_bytes(model.spec(), one, all, shape);
   // Where no layer keeps all tokens, sequences of the context are all that there can be.
-  best.kv_tokens = page > 0 ? product_below_2_to_62(cache / page, shape.page_tokens)
+  best.kv_tokens = page > 0 ? tokens_held(model.spec(), shape, cache / page)
                             : product_below_2_to_62(best.sequences, shape.context);
   return best;
 }

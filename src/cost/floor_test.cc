@@ -139,7 +139,7 @@ TEST(Floor, PromisesAtLeastWhatAnyLayoutHolds) {
       FitQuestion question = question_of_80_gb();
       question.memory_bytes = 200 * gb;
       question.layout = layout;
-      question.shape.frees_windows = true;
+      question.shape.windows_apart = true;
       const FitAnswer answer = fit(model, question);
       EXPECT_LE(answer.most_sequences, at_best(model, question, 8).sequences)
           << name << ' ' << to_string(layout);

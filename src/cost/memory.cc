@@ -40,7 +40,7 @@ int64_t cache_bytes_of(const ModelSpec& spec, const Layout& layout, const RankSh
 // more than the tokens, since chunks begin within pages.
 int64_t passing_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                       const RunShape& shape) {
-  if (!shape.frees_windows) return 0;
+  if (!shape.windows_apart) return 0;
   const int64_t tokens =
       in_whole_pages(shape.max_batch_tokens, shape.page_tokens) + shape.page_tokens;
   return cache_bytes_of(spec, layout, share, shape, [&](const AttentionSpec& attention) {
@@ -87,14 +87,36 @@ std::vector<Weight> of_layer(std::vector<Weight> weights, int layer) {
 
 int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                       const RunShape& shape) {
+  if (!shape.windows_apart) {
+    const PageLayout pages = page_layout(spec, layout, share, page_classes_of(spec, shape));
+    return bounded_product(pages.elements, shape.page_tokens * shape.kv_element_bytes);
+  }
   return cache_bytes_of(spec, layout, share, shape, [&](const AttentionSpec& attention) {
-    return shape.frees_windows && window_of(attention) ? 0 : shape.page_tokens;
+    return window_of(attention) ? 0 : shape.page_tokens;
   });
+}
+
+std::vector<PageClass> page_classes_of(const ModelSpec& spec, const RunShape& shape) {
+  if (shape.windows_apart) return {PageClass{}};
+  return page_classes(spec, shape.context);
+}
+
+int64_t sequence_pages(const ModelSpec& spec, const RunShape& shape) {
+  return pages_of_sequence(page_classes_of(spec, shape), shape.context, shape.page_tokens,
+                           shape.max_batch_tokens);
+}
+
+int64_t tokens_held(const ModelSpec& spec, const RunShape& shape, int64_t pages) {
+  const int64_t blocks = (shape.context + shape.page_tokens - 1) / shape.page_tokens;
+  const int64_t each = sequence_pages(spec, shape);
+  // In whole sequences this counts a part of one as well.
+  const int64_t held = each == blocks ? pages : bounded_product(pages, blocks) / each;
+  return bounded_product(held, shape.page_tokens);
 }
 
 int64_t window_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                      const RunShape& shape) {
-  if (!shape.frees_windows) return 0;
+  if (!shape.windows_apart) return 0;
   return cache_bytes_of(spec, layout, share, shape, [&](const AttentionSpec& attention) {
     const std::optional<int64_t> window = window_of(attention);
     return window ? in_whole_pages(std::min(shape.context, *window), shape.page_tokens) : 0;
@@ -103,7 +125,7 @@ int64_t window_bytes(const ModelSpec& spec, const Layout& layout, const RankShar
 
 int64_t sequence_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                        const RunShape& shape) {
-  const int64_t pages = (shape.context + shape.page_tokens - 1) / shape.page_tokens;
+  const int64_t pages = sequence_pages(spec, shape);
   const int64_t kept = state_bytes(spec, layout, share) + window_bytes(spec, layout, share, shape);
   return bounded_sum(bounded_product(pages, kv_page_bytes(spec, layout, share, shape)), kept);
 }
@@ -117,11 +139,15 @@ int64_t state_bytes(const ModelSpec& spec, const Layout& layout, const RankShare
   return floats * static_cast<int64_t>(sizeof(float));
 }
 
-int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype) {
+int64_t kv_bytes_per_token(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                           int64_t element_bytes) {
   RunShape shape;
-  shape.kv_element_bytes = bytes_of(kv_dtype);
-  shape.page_tokens = 1;
-  return kv_page_bytes(spec, {}, share_of(spec, {}, 0), shape);
+  shape.kv_element_bytes = element_bytes;
+  return cache_bytes_of(spec, layout, share, shape, [](const AttentionSpec&) { return 1; });
+}
+
+int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype) {
+  return kv_bytes_per_token(spec, {}, share_of(spec, {}, 0), bytes_of(kv_dtype));
 }
 
 std::optional<int64_t> windowed_tokens_per_sequence(const ModelSpec& spec, int64_t context,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "cost/page_layout.h"
 #include "cost/resident.h"
 #include "cost/shard.h"
 #include "cost/weight_format.h"
@@ -22,8 +23,10 @@ struct RunShape {
   int64_t pages = 0;    // of each dp group's cache
   int64_t context = 0;  // tokens of the longest sequence
   int64_t states = 0;   // sequences whose recurrent state, or windows, each dp group keeps
-  // Keys that no window reaches any more are freed, as engines on GPUs do; dure-rank keeps them.
-  bool frees_windows = false;
+  // Windowed layers have memory of their own for each sequence, as engines on GPUs are counted.
+  // Else all layers share the pages, and what no window reaches any more is given back
+  // (page_layout.h).
+  bool windows_apart = false;
   int64_t max_batch_tokens = 2048;   // of one step and dp group
   int64_t overhead = rank_overhead;  // bytes: what a process takes before it holds anything
 
@@ -58,20 +61,29 @@ struct HeldTensor {
   bool retyped = false;
 };
 
-// Of one page in all layers that the rank holds, where windows are freed in those that see all; 0
-// for a rank without kv heads.
+// Of one page on the rank; where windows are apart, of the layers that see all. 0 for a rank
+// without kv heads.
 int64_t kv_page_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                       const RunShape& shape);
 // Of one sequence's recurrent state in all layers that the rank holds.
 int64_t state_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share);
-// Where windows are freed: what one sequence keeps in the windowed layers that the rank holds,
+// Where windows are apart: what one sequence keeps in the windowed layers that the rank holds,
 // min(context, window) tokens in whole pages of each. Else 0: those keys are in the pages.
 int64_t window_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                      const RunShape& shape);
+// How the layers share pages.
+std::vector<PageClass> page_classes_of(const ModelSpec& spec, const RunShape& shape);
+// That a sequence of shape.context tokens holds at most at once.
+int64_t sequence_pages(const ModelSpec& spec, const RunShape& shape);
+// Tokens of sequences of that length that so many pages hold.
+int64_t tokens_held(const ModelSpec& spec, const RunShape& shape, int64_t pages);
 // Of a whole sequence of shape.context tokens.
 int64_t sequence_bytes(const ModelSpec& spec, const Layout& layout, const RankShare& share,
                        const RunShape& shape);
-int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype);  // of the whole model
+// In all layers that the rank holds, or of the whole model, whatever they see.
+int64_t kv_bytes_per_token(const ModelSpec& spec, const Layout& layout, const RankShare& share,
+                           int64_t element_bytes);
+int64_t kv_bytes_per_token(const ModelSpec& spec, DType kv_dtype);
 
 // Tokens that a sequence holds while its largest chunk is computed, where every layer sees only a
 // window and an engine frees what lies behind it: the window before the chunk, and the chunk, in

@@ -211,7 +211,7 @@ TEST(Memory, FreedWindowsCostNoMoreThanTheWindow) {
   const ModelSpec spec = spec_of("configs/released/openai--gpt-oss-120b.json");
   const RankShare share = share_of(spec, {}, 0);
   RunShape shape;
-  shape.frees_windows = true;
+  shape.windows_apart = true;
   const auto bytes = [&](int64_t tokens) {
     shape.context = tokens;
     return sequence_bytes(spec, {}, share, shape);
@@ -224,9 +224,12 @@ TEST(Memory, FreedWindowsCostNoMoreThanTheWindow) {
     shape.context = tokens;
     EXPECT_EQ(window_bytes(spec, {}, share, shape), 9 * gib / 2048);  // 4.5 MiB
   }
-  shape.frees_windows = false;  // dure-rank keeps them, in its pages
+  shape.windows_apart = false;  // all layers share pages, half of them in each
   EXPECT_EQ(window_bytes(spec, {}, share, shape), 0);
-  EXPECT_EQ(bytes(131'072), 131'072 * int64_t{73'728});
+  EXPECT_EQ(kv_page_bytes(spec, {}, share, shape), 16 * 36'864);
+  EXPECT_EQ(bytes(1024), 2 * 1024 * int64_t{36'864});
+  // The window before a step's 2,048 tokens, and those, over blocks that begin anywhere.
+  EXPECT_EQ(bytes(131'072), (131'072 + 137 * 16) * int64_t{36'864});
 }
 
 TEST(Memory, WindowedSequencesKeepTheWindowAndTheChunk) {
@@ -378,7 +381,7 @@ TEST(Fit, SequencesOfWindowedLayersAreCountedByWhatTheyKeep) {
   const MemoryModel model(spec_of("configs/field-cases/sliding-some"));
   FitQuestion question = ask({}, 80 * gib);
   question.shape.max_batch_tokens = 8192;
-  question.shape.frees_windows = true;
+  question.shape.windows_apart = true;
   question.utilization = 1.0;
   question.context = 16384;
   const RankMemory one = fit(model, question).ranks[0].memory;
@@ -400,7 +403,7 @@ TEST(Fit, AsManySequencesFitAsItSays) {
     const MemoryModel model(spec_of(std::string("configs/released/") + name + ".json"));
     for (const bool shared : {false, true}) {
       FitQuestion question = ask({2, 1, 2, 4}, 400 * gib);
-      question.shape.frees_windows = !shared;
+      question.shape.windows_apart = !shared;
       question.shared = shared;
       question.context = 5000;
       const FitAnswer answer = fit(model, question);

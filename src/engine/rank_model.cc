@@ -51,6 +51,7 @@ RankModel::RankModel(const StartGroup& start, World& world, std::string keeper)
   limits_.pages = start.pages;
   limits_.states = start.states;
   limits_.context = start.context;
+  limits_.classes = page_classes(spec_, start.context);
   limits_.max_batch_tokens = start.max_batch_tokens;
   samplers_.resize(static_cast<size_t>(std::max(0, start.states)));
 }
@@ -72,8 +73,9 @@ void RankModel::load() {
       step_buffers(spec_, layout_, share_, start_.max_batch_tokens, start_.context));
   runtime_.reset(new Runtime{spec_, layout_, share_, *backend_, world_, *workspace_, start_.compute,
                              start_.capacity});
-  cache_ = std::make_unique<KvCache>(spec_, layout_, share_, start_.kv_dtype, start_.pages,
-                                     start_.page_tokens, start_.states);
+  cache_ = std::make_unique<KvCache>(
+      spec_, layout_, share_, page_layout(spec_, layout_, share_, limits_.classes),
+      CacheShape{start_.kv_dtype, start_.pages, start_.page_tokens, start_.states});
   stage_ = std::make_unique<Stage>(*runtime_, weights_, *cache_);
   peak_rss_bytes_ = peak_rss_bytes();
   load_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -154,7 +156,7 @@ RankModel::Asked RankModel::asked(const StepBatch& step) {
   Asked asked;
   for (size_t i = 0; i < step.slices.size(); ++i) {
     const Slice& slice = *step.slices[i];
-    const AttentionSlice& at = step.batch.slices[i];
+    const StateSlice& at = step.batch.states[i];
     SlotSampler& sampler = sampler_of(slice);
     const int64_t told = sampler.told_prompt_rows(slice);
     for (int64_t row = 0; row < at.tokens; ++row) {
@@ -200,7 +202,7 @@ std::vector<SliceResult> RankModel::results(const StepBatch& step,
     if (step.slices[i]->want != Want::all_logits) continue;
     TracedSlice& trace = results[i].trace.emplace();
     trace.vocab = static_cast<int32_t>(spec_.vocab);
-    trace.logits.reserve(static_cast<size_t>(step.batch.slices[i].tokens * spec_.vocab));
+    trace.logits.reserve(static_cast<size_t>(step.batch.states[i].tokens * spec_.vocab));
   }
   Asked asked = this->asked(step);
   size_t next = 0;  // of asked.samples
@@ -231,7 +233,7 @@ void RankModel::add_routes(const StepBatch& step, const std::vector<RouteTrace>&
     result.sequence = step.slices[i]->sequence;
     if (step.slices[i]->want != Want::all_logits) continue;
     if (!result.trace) result.trace.emplace();
-    const AttentionSlice& at = step.batch.slices[i];
+    const StateSlice& at = step.batch.states[i];
     result.trace->moe_layers = static_cast<int32_t>(routes.size());
     for (const RouteTrace& route : routes) {
       const auto top_k = static_cast<int64_t>(route.ids.size()) / step.batch.rows();

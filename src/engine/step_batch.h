@@ -5,6 +5,7 @@
 
 #include "layers/runtime.h"
 #include "protocol/messages.h"
+#include "schedule/page_class.h"
 
 namespace dure {
 
@@ -20,6 +21,7 @@ struct StepLimits {
   int64_t pages = 0;
   int64_t states = 0;
   int64_t page_tokens = 0;
+  std::vector<PageClass> classes;  // that the layers' tables are of
   int64_t max_batch_tokens = 0;
 };
 

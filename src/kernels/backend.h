@@ -71,21 +71,27 @@ struct RouteShape {
 // One layer's paged cache of one dp group: K and V of `kv_heads` heads. Within a page K lies as
 // [kv_heads][head_dim][page_tokens] and V as [kv_heads][page_tokens][v_head_dim], in all backends.
 struct KvLayer {
-  void* k = nullptr;  // pages of kv_page_elements() of head_dim each
+  void* k = nullptr;  // of page 0: kv_page_elements() of head_dim
   void* v = nullptr;  // and of v_head_dim
   DType dtype = DType::bf16;
   int64_t page_tokens = 16;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;    // of q and k
   int64_t v_head_dim = 0;  // of v; often the same
+  int64_t page_bytes = 0;  // from one page to the next, of k and of v
 };
 
 // A run of query tokens of one sequence within a call.
 struct AttentionSlice {
   int64_t row = 0;  // first row of q, k, v and out
   int64_t tokens = 0;
-  int64_t start = 0;               // position of the first
-  std::span<const int32_t> pages;  // of positions 0 .. start + tokens - 1
+  int64_t start = 0;  // position of the first
+  // Of the blocks of page_tokens positions from number first_page on that its queries see, up to
+  // that of position start + tokens - 1.
+  std::span<const int32_t> pages;
+  int64_t first_page = 0;
+
+  int32_t page_of(int64_t block) const { return pages[static_cast<size_t>(block - first_page)]; }
 };
 
 // A query sees the keys up to its own position that window and chunk both allow.
@@ -106,11 +112,12 @@ struct AttentionShape {
 // per token, shared by all heads, [latent | rope]. A page is [page_tokens][latent + rope]. With
 // rope = 0 it holds the keys of an index as well.
 struct LatentLayer {
-  void* rows = nullptr;
+  void* rows = nullptr;  // of page 0
   DType dtype = DType::bf16;
   int64_t page_tokens = 16;
-  int64_t latent = 0;  // elements that are key and value
-  int64_t rope = 0;    // elements that are key only
+  int64_t latent = 0;      // elements that are key and value
+  int64_t rope = 0;        // elements that are key only
+  int64_t page_bytes = 0;  // from one page to the next
 };
 
 struct LatentShape {

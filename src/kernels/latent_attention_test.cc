@@ -44,7 +44,7 @@ struct Sequence {
     rows = random_floats(length * stride, seed);
     const int64_t count = (length + s.page_tokens - 1) / s.page_tokens;
     for (int64_t i = 0; i < count; ++i) pages.push_back(static_cast<int32_t>(count - 1 - i));
-    bytes.assign(static_cast<size_t>(count * s.page_tokens * width * bytes_of(s.dtype)), 0xff);
+    bytes.assign(static_cast<size_t>(count * page_bytes()), 0xff);
     words = length / 64 + 1;
     if (s.sparse == 0) return;
     std::mt19937 generator(seed + 1);
@@ -67,8 +67,11 @@ struct Sequence {
             (selected[static_cast<size_t>(row * words + key / 64)] >> (key % 64) & 1) != 0);
   }
 
+  int64_t page_bytes() const {  // 64 of them are another layer's
+    return setup.page_tokens * width * bytes_of(setup.dtype) + 64;
+  }
   LatentLayer cache() {
-    return {bytes.data(), setup.dtype, setup.page_tokens, setup.latent, setup.rope};
+    return {bytes.data(), setup.dtype, setup.page_tokens, setup.latent, setup.rope, page_bytes()};
   }
   LatentShape shape() const {
     return {setup.heads, 1.0f / std::sqrt(static_cast<float>(width)),

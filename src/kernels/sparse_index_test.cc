@@ -38,10 +38,13 @@ struct Sequence {
         keys(random_floats(length * s.dim, seed + 2)) {
     const int64_t count = (length + s.page_tokens - 1) / s.page_tokens;
     for (int64_t i = 0; i < count; ++i) pages.push_back(static_cast<int32_t>(count - 1 - i));
-    bytes.assign(static_cast<size_t>(count * s.page_tokens * s.dim * bytes_of(s.dtype)), 0xff);
+    bytes.assign(static_cast<size_t>(count * page_bytes()), 0xff);
   }
 
-  LatentLayer cache() { return {bytes.data(), setup.dtype, setup.page_tokens, setup.dim, 0}; }
+  LatentLayer cache() {
+    return {bytes.data(), setup.dtype, setup.page_tokens, setup.dim, 0, page_bytes()};
+  }
+  int64_t page_bytes() const { return setup.page_tokens * setup.dim * bytes_of(setup.dtype); }
 
   // Rows are positions; cuts in rising order, the last one the length. [length][length + 3]
   std::vector<float> score_in_chunks(Backend& backend, const std::vector<int64_t>& cuts) {
@@ -228,7 +231,8 @@ TEST_P(IndexOnIsa, SparseAttentionInChunksGivesTheBitsOfTheWhole) {
   const auto attend = [&](Backend& backend, const std::vector<int64_t>& cuts) {
     Sequence index({}, length, 20);
     std::vector<uint8_t> bytes(static_cast<size_t>(7 * 16 * (latent + rope) * 2), 0xff);
-    const LatentLayer cache{bytes.data(), DType::bf16, 16, latent, rope};
+    const LatentLayer cache{bytes.data(), DType::bf16, 16, latent, rope,
+                            16 * (latent + rope) * 2};
     std::vector<float> scores(length * length);
     std::vector<uint64_t> selected(length * words);
     std::vector<float> out(static_cast<size_t>(length * heads * latent));

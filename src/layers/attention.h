@@ -11,6 +11,7 @@ namespace dure {
 
 // What one layer caches on this rank: the views that its kind of attention has, the others empty.
 struct LayerCache {
+  size_t table = 0;  // of the pages; see Batch
   KvLayer kv;
   LatentLayer latent;
   StateLayer recurrence;  // of slots, not pages

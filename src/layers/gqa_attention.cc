@@ -128,11 +128,11 @@ void GqaAttention::forward(const Runtime& runtime, const Batch& batch, RopeTable
   ropes.rotate(backend, spec_.rope, row.k, rows, heads_.kv.size(), d, row.stride, index);
   if (spec_.norm_after_rope) normalise(runtime, rows, row);
   if (spec_.temperature) sharpen(runtime, batch, row);
-  backend.kv_write(row.k, row.stride, row.v, row.v_stride, batch.slices, cache.kv);
+  backend.kv_write(row.k, row.stride, row.v, row.v_stride, batch.slices[cache.table], cache.kv);
 
   const int64_t width = heads_.q.size() * spec_.v_head_dim;
   float* attended = runtime.workspace.floats(StepBuffer::attended);
-  backend.attention(row.q, row.stride, batch.slices, shape(), cache.kv, attended);
+  backend.attention(row.q, row.stride, batch.slices[cache.table], shape(), cache.kv, attended);
   if (spec_.value_scale != 1.0) {
     backend.scale(attended, rows * width, static_cast<float>(spec_.value_scale));
   }

@@ -15,7 +15,8 @@ std::vector<AttentionSlice> slices_within(const std::vector<AttentionSlice>& sli
     const int64_t begin = std::max(slice.row, first);
     const int64_t end = std::min(slice.row + slice.tokens, first + rows);
     if (begin >= end) continue;
-    within.push_back({begin - first, end - begin, slice.start + (begin - slice.row), slice.pages});
+    within.push_back({begin - first, end - begin, slice.start + (begin - slice.row), slice.pages,
+                      slice.first_page});
   }
   return within;
 }
@@ -60,7 +61,7 @@ void LatentAttention::write_cache(const Runtime& runtime, const Batch& batch, Ro
                    static_cast<float>(spec_.norm_eps), latent);
   ropes.rotate(backend, spec_.rope, latent + spec_.kv_rank, rows, 1, spec_.rope_dim, width,
                batch.row_index.data());
-  backend.latent_write(latent, width, batch.slices, cache.latent);
+  backend.latent_write(latent, width, batch.slices[cache.table], cache.latent);
 }
 
 void LatentAttention::write_index(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
@@ -75,7 +76,7 @@ void LatentAttention::write_index(const Runtime& runtime, const Batch& batch, Ro
   backend.layer_norm(key, rows, width, width, weights_.index_k_norm.data(),
                      weights_.index_k_norm_bias.data(), layer_norm_eps, key);
   ropes.rotate(backend, indexer.rope, key, rows, 1, width, width, batch.row_index.data());
-  backend.latent_write(key, width, batch.slices, cache.index);
+  backend.latent_write(key, width, batch.slices[cache.table], cache.index);
 }
 
 void LatentAttention::choose_keys(const Runtime& runtime, const Batch& batch, RopeTables& ropes,
@@ -93,7 +94,7 @@ void LatentAttention::choose_keys(const Runtime& runtime, const Batch& batch, Ro
   float* scores = runtime.workspace.floats(StepBuffer::index_scores);
   for (int64_t row = 0; row < rows; row += index_rows) {
     const int64_t count = std::min(index_rows, rows - row);
-    const auto slices = slices_within(batch.slices, first + row, count);
+    const auto slices = slices_within(batch.slices[cache.table], first + row, count);
     backend.index_scores(index_q + row * width, width, weights + row * indexer.heads, indexer.heads,
                          slices, cache.index, scores, batch.context);
     backend.select_keys(scores, batch.context, slices, indexer.top_k,
@@ -147,8 +148,8 @@ void LatentAttention::attend(const Runtime& runtime, const Batch& batch, RopeTab
     shape.selected_words = selected_words(batch.context);
     shape.selected = selected_keys(runtime) + first * shape.selected_words;
   }
-  backend.latent_attention(q, widths.q, slices_within(batch.slices, first, rows), shape,
-                           cache.latent, in_latent);
+  backend.latent_attention(q, widths.q, slices_within(batch.slices[cache.table], first, rows),
+                           shape, cache.latent, in_latent);
   backend.grouped_matmul(in_latent, {work.source, work.begin}, weights_.v_up, runtime.compute,
                          grouped);
   for (int64_t row = 0; row < rows; ++row) {

@@ -39,10 +39,10 @@ struct Batch {
   std::vector<int32_t> positions;  // [rows]
   std::vector<int32_t> lengths;    // [rows]: tokens of the row's sequence so far
   std::vector<int32_t> row_index;  // 0, 1, … rows - 1: positions in tables made for this batch
-  std::vector<AttentionSlice> slices;
-  std::vector<StateSlice> states;   // of the same slices
-  std::vector<int64_t> rows_of_dp;  // of every dp group, this one's included
-  int64_t context = 0;              // tokens of the longest sequence that may come
+  std::vector<std::vector<AttentionSlice>> slices;  // [tables]: with the pages of each
+  std::vector<StateSlice> states;                   // of the same slices
+  std::vector<int64_t> rows_of_dp;                  // of every dp group, this one's included
+  int64_t context = 0;                              // tokens of the longest sequence that may come
   int64_t rows() const { return static_cast<int64_t>(tokens.size()); }
 };
 

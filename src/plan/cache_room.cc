@@ -60,7 +60,7 @@ FitQuestion fit_question(const PlanQuestion& question, const Layout& layout, con
   fit.layout = layout;
   fit.shape.compute = Compute::bf16;
   fit.shape.kv_element_bytes = kv.bytes;
-  fit.shape.frees_windows = true;
+  fit.shape.windows_apart = true;
   fit.shape.max_batch_tokens = chunk;
   fit.shape.overhead = gpu_overhead;
   fit.memory_bytes = question.gpu.usable_bytes;

@@ -73,12 +73,17 @@ static void visit_fields(auto& wire, Is<SequenceSetup> auto& m) {
   wire("history", m.history);
 }
 
+static void visit_fields(auto& wire, Is<PageTable> auto& m) {
+  wire("first", m.first);
+  wire("pages", m.pages);
+}
+
 static void visit_fields(auto& wire, Is<Slice> auto& m) {
   wire("sequence", m.sequence);
   wire("dp", m.dp);
   wire("start", m.start);
   wire("tokens", m.tokens);
-  wire("pages", m.pages);
+  wire("tables", m.tables);
   wire("length", m.length);
   wire("state", m.state);
   wire.choice("want", m.want, Want::all_logits);

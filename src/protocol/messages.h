@@ -24,7 +24,7 @@ namespace dure {
 inline constexpr uint32_t max_frame_bytes = 1u << 30;  // kind and payload
 // Travels in StartGroup: a front and ranks of different builds refuse each other at once. Count up
 // whenever the fields of a message change.
-inline constexpr uint32_t protocol_version = 7;
+inline constexpr uint32_t protocol_version = 8;
 
 // Whether ranks tell what their time went into, span by span (RankSpans).
 enum class Tracing : uint8_t { off = 0, on = 1 };
@@ -54,14 +54,21 @@ enum class Want : uint8_t {
   all_logits = 2  // raw fp32 logits of every position, and routes (dure verify)
 };
 
+// The pages of one table of the cache (schedule/page_class.h): those of positions
+// [first * page_tokens, ...), from the first that the slice's queries see to its own last.
+struct PageTable {
+  int32_t first = 0;
+  std::vector<int32_t> pages;
+};
+
 // A run of tokens of one sequence.
 struct Slice {
   uint64_t sequence = 0;
   int32_t dp = 0;     // which dp group holds the sequence's pages
   int32_t start = 0;  // position of tokens[0]
   std::vector<int32_t> tokens;
-  std::vector<int32_t> pages;  // page of positions [i * page_tokens, ...), covering start + tokens
-  int32_t length = 0;          // tokens of the sequence so far, those after this slice included
+  std::vector<PageTable> tables;
+  int32_t length = 0;  // tokens of the sequence so far, those after this slice included
   // The sequence's slot, below StartGroup::states and no other's of its dp group while it runs: of
   // its recurrent state, where the model keeps one, and of its setup.
   int32_t state = 0;

@@ -114,7 +114,8 @@ ToRanks random_to_ranks(Dice& dice) {
         s.start = dice.any<int32_t>();
         s.tokens = dice.many<int32_t>();
         s.length = dice.any<int32_t>();
-        s.pages = dice.many<int32_t>();
+        s.tables.resize(static_cast<size_t>(dice.below(3)));
+        for (PageTable& table : s.tables) table = {dice.any<int32_t>(), dice.many<int32_t>()};
         s.state = dice.any<int32_t>();
         s.want = static_cast<Want>(dice.below(3));
         if (dice.below(2) == 1) s.setup = random_setup(dice);
@@ -240,7 +241,7 @@ TEST(Messages, StepKeepsEveryField) {
                     1,
                     96,
                     {5, -1, 1 << 30},
-                    {3, 4},
+                    {{2, {3, 4}}, {5, {}}},
                     120,
                     6,
                     Want::all_logits,
@@ -255,7 +256,10 @@ TEST(Messages, StepKeepsEveryField) {
   EXPECT_EQ(s.dp, 1);
   EXPECT_EQ(s.start, 96);
   EXPECT_THAT(s.tokens, ElementsAre(5, -1, 1 << 30));
-  EXPECT_THAT(s.pages, ElementsAre(3, 4));
+  ASSERT_EQ(s.tables.size(), 2u);
+  EXPECT_EQ(s.tables[0].first, 2);
+  EXPECT_THAT(s.tables[0].pages, ElementsAre(3, 4));
+  EXPECT_EQ(s.tables[1].first, 5);
   EXPECT_EQ(s.length, 120);
   EXPECT_EQ(s.state, 6);
   EXPECT_EQ(s.want, Want::all_logits);
@@ -285,7 +289,7 @@ TEST(Messages, StepKeepsEveryField) {
 }
 
 TEST(Messages, ASliceWithoutSetupHasNone) {
-  const Step sent{1, {{2, 0, 0, {3}, {0}, 1, 0, Want::token, {}, -1, {}}}};
+  const Step sent{1, {{2, 0, 0, {3}, {{0, {0}}}, 1, 0, Want::token, {}, -1, {}}}};
   const auto got = std::get<Step>(decode_to_ranks(body_of(encode(ToRanks(sent)))));
   EXPECT_FALSE(got.slices.at(0).setup.has_value());
   EXPECT_EQ(got.slices[0].next_token, -1);

@@ -21,16 +21,19 @@ Scheduler::Scheduler(const ScheduleOptions& options) : options_(options), pace_(
   require(options.max_batch_tokens, "max_batch_tokens");
   require(options.max_running, "max_running");
   require(options.steps_in_flight, "steps_in_flight");
+  if (options.page_classes.empty()) throw_bad_input("scheduler: no page_classes");
   for (int32_t dp = 0; dp < options.dp; ++dp) groups_.emplace_back(options_);
 }
 
 int64_t Scheduler::longest_sequence() const {
   // The last token produced is never fed back, so it needs no room.
-  return int64_t{options_.pages} * options_.page_tokens + 1;
+  return longest_held(options_.page_classes, options_.pages, options_.page_tokens,
+                      options_.max_batch_tokens) +
+         1;
 }
 
-int32_t Scheduler::pages_for(int64_t tokens) const {
-  return static_cast<int32_t>((tokens + options_.page_tokens - 1) / options_.page_tokens);
+int64_t Scheduler::blocks_for(int64_t tokens) const {
+  return (tokens + options_.page_tokens - 1) / options_.page_tokens;
 }
 
 void Scheduler::submit(SequenceRequest request) {
@@ -213,11 +216,11 @@ void Scheduler::leave(uint64_t id, Sequence& sequence) {
   make_unready(id, sequence);
   Group& group = group_of(sequence);
   break_promises(sequence);
-  group.pages.release(sequence.pages);
+  for (const BlockRun& run : sequence.runs) group.pages.release(run.blocks);
   group.states.give_back(sequence.state);
   group.order.erase({place_of(sequence), id});
   group.tokens -= static_cast<int64_t>(sequence.tokens.size());
-  sequence.pages.clear();
+  sequence.runs.clear();
   sequence.running = false;
 }
 

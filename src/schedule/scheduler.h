@@ -8,9 +8,11 @@
 //   first, fair_share.h), then by arrival. A class counts as one better for every `aging_tokens`
 //   that others were served meanwhile, so nobody waits for ever. The first in this order that does
 //   not fit stops the admission: a small sequence never overtakes a large one for its size.
-// - A sequence takes pages for the tokens it has and more as it grows. It goes to the dp group that
-//   has then the fewest tokens in flight, not counting those it finds in that group's cache. If
-//   what it could share is being computed there, it waits until that is done.
+// - A sequence takes pages for the tokens it has and more as it grows; where layers see only a
+//   window, for the window and a step's tokens, and it gives back what no query sees any more. It
+//   goes to the dp group that has then the fewest tokens in flight, not counting those it finds in
+//   that group's cache. If what it could share is being computed there, it waits until that is
+//   done.
 // - Where pages run out, the sequence last in order (worse class, later arrival) gives up its own;
 //   its place is kept, and it is computed anew when there is room, but for what is still cached.
 // - A step gives every dp group max_batch_tokens tokens: decoding sequences first (one each, the
@@ -45,6 +47,8 @@ struct ScheduleOptions {
   int32_t dp = 1;
   int32_t page_tokens = 16;
   int32_t pages = 0;  // of each dp group
+  std::vector<PageClass> page_classes = {
+      PageClass{}};  // of the model; the one that sees furthest first
   int32_t max_batch_tokens = 512;
   int32_t max_running = 256;    // sequences of each dp group
   int32_t steps_in_flight = 1;  // pipeline stages
@@ -69,6 +73,13 @@ struct SequenceRequest {
   bool whole_prompt = false;  // all of it is to be computed, whatever is known
 };
 
+// The pages of one table: those of the blocks from `first` on that the slice's queries see, its own
+// tokens' included.
+struct PlannedTable {
+  int32_t first = 0;
+  std::vector<int32_t> pages;
+};
+
 // A run of tokens of one sequence in a step.
 struct PlannedSlice {
   uint64_t sequence = 0;
@@ -76,10 +87,10 @@ struct PlannedSlice {
   int32_t start = 0;   // position of tokens[0]
   int32_t length = 0;  // tokens of the sequence so far, those after this slice included
   std::vector<int32_t> tokens;
-  std::vector<int32_t> pages;  // of positions [0, start + tokens.size())
-  int32_t state = 0;           // slot of its states, below max_running
-  bool enters = false;         // its first slice since that slot became its own
-  bool wants_token = false;    // false: a prompt chunk that is not the last
+  std::vector<PlannedTable> tables;  // of each class in turn, as many as it has
+  int32_t state = 0;                 // slot of its states, below max_running
+  bool enters = false;               // its first slice since that slot became its own
+  bool wants_token = false;          // false: a prompt chunk that is not the last
 };
 
 struct StepPlan {
@@ -185,9 +196,9 @@ class Scheduler {
     int64_t rank = 0;  // the class it was admitted as
     int32_t dp = 0;
     int32_t state = 0;
-    std::vector<int32_t> pages;
-    int32_t cached = 0;  // tokens whose keys and values are in the pages
-    // Pages made known, the place of the last, and up to which page others wait for.
+    std::vector<BlockRun> runs;  // of each class
+    int32_t cached = 0;          // tokens whose keys and values are, or were, in the pages
+    // Blocks made known, the place of the last, and up to which block others wait for.
     int32_t published = 0;
     PageCache::Node node = PageCache::root;
     int32_t promised = 0;
@@ -206,14 +217,15 @@ class Scheduler {
 
   struct Group {  // one dp group
     Group(const ScheduleOptions& options)
-        : pages(options.pages, options.page_tokens), states(options.max_running) {}
+        : pages(options.pages, options.page_tokens, options.page_classes),
+          states(options.max_running) {}
     PageCache pages;
     SlotPool states;
     Order order;
     int64_t tokens = 0;             // of its running sequences
     std::deque<uint64_t> decoding;  // ready for a step, the longest waiting first
     Prompts filling;                // ready for a step
-    // Hashes of pages that running sequences are going to compute, and by how many.
+    // Hashes of blocks that running sequences are going to compute, and by how many.
     std::unordered_map<uint64_t, int32_t> promised;
   };
 
@@ -227,9 +239,9 @@ class Scheduler {
   struct Offer {
     int32_t dp = 0;
     PageCache::Prefix prefix;
-    int32_t promised = 0;  // pages after the prefix
+    int32_t promised = 0;  // blocks after the prefix
     int64_t load = 0;      // tokens in flight with it
-    int32_t pages = 0;     // to be allocated
+    int64_t pages = 0;     // to be allocated
     bool fits = false;
   };
 
@@ -237,6 +249,8 @@ class Scheduler {
   void admit();
   Offer best_offer(Sequence& sequence);
   Offer offer_of(int32_t dp, const Sequence& sequence) const;
+  int64_t reserve(size_t running) const;
+  int64_t entry_blocks(size_t of_class, int64_t first, int64_t tokens) const;
   bool make_room(const Sequence& sequence, int64_t rank, Offer& offer);
   void enter(uint64_t id, Sequence& sequence, Offer offer, int64_t rank);
   int64_t effective_class(const Sequence& sequence) const;
@@ -248,9 +262,11 @@ class Scheduler {
   void plan_decodes(Group& group, int32_t sequences, StepPlan& plan, PacedStep& content);
   void plan_prompts(Group& group, PromptRoom room, int32_t sequences, StepPlan& plan,
                     PacedStep& content);
-  Prompts::iterator next_filling(Group& group);
+  std::optional<uint64_t> next_filling(const Group& group, const std::set<uint64_t>& passed) const;
   bool add_slice(uint64_t id, int32_t count, StepPlan& plan);
-  bool grow(Sequence& sequence, int32_t pages);
+  bool grow(Sequence& sequence, int64_t tokens);
+  void give_back_unseen(Sequence& sequence);
+  std::vector<PlannedTable> tables_of(const Sequence& sequence, int64_t tokens);
   void charge(Sequence& sequence, int32_t start);
   void publish_pages(Sequence& sequence);
   static void keep_promise(Group& group, uint64_t hash);
@@ -259,7 +275,7 @@ class Scheduler {
   // scheduler.cc
   static Place place_of(const Sequence& sequence) { return {sequence.rank, sequence.arrival}; }
   Group& group_of(const Sequence& sequence) { return groups_[static_cast<size_t>(sequence.dp)]; }
-  int32_t pages_for(int64_t tokens) const;
+  int64_t blocks_for(int64_t tokens) const;
   void wait(uint64_t id, Sequence& sequence);
   Finish append(Sequence& sequence, int32_t token);
   void go_on(uint64_t id, Sequence& sequence, Finish finish);

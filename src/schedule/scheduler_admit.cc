@@ -83,18 +83,22 @@ Scheduler::Offer Scheduler::offer_of(int32_t dp, const Sequence& sequence) const
     // The last token is computed in any case: its logits are wanted.
     const auto most = static_cast<size_t>((length - 1) / options_.page_tokens);
     offer.prefix = group.pages.find(sequence.keys, sequence.tokens, most);
-    size_t known = offer.prefix.pages.size();
+    auto known = static_cast<size_t>(offer.prefix.blocks);
     while (known < most && group.promised.contains(sequence.keys.hashes[known])) {
       ++known;
       ++offer.promised;
     }
   }
-  const auto found = static_cast<int32_t>(offer.prefix.pages.size());
-  offer.load = group.tokens + length - int64_t{found + offer.promised} * options_.page_tokens;
-  offer.pages = pages_for(length) - found;
-  // Each running sequence may soon need a page more.
-  const auto reserve = static_cast<int64_t>(group.order.size());
-  const int64_t needed = offer.pages + group.pages.count_idle(offer.prefix.pages) + reserve;
+  offer.prefix.runs.resize(options_.page_classes.size());
+  offer.load =
+      group.tokens + length - (offer.prefix.blocks + offer.promised) * options_.page_tokens;
+  for (size_t c = 0; c < options_.page_classes.size(); ++c) {
+    const BlockRun& run = offer.prefix.runs[c];
+    offer.pages +=
+        options_.page_classes[c].tables * (entry_blocks(c, run.first, length) - run.end());
+  }
+  const int64_t needed =
+      offer.pages + group.pages.count_idle(offer.prefix.runs) + reserve(group.order.size());
   offer.fits = group.states.available() > 0 && needed <= group.pages.available();
   return offer;
 }
@@ -105,17 +109,17 @@ bool Scheduler::make_room(const Sequence& sequence, int64_t rank, Offer& offer) 
     Group& group = groups_[static_cast<size_t>(dp)];
     std::vector<uint64_t> victims;
     int64_t pages = group.pages.available();
-    int64_t running = static_cast<int64_t>(group.order.size());
+    size_t running = group.order.size();
     const Offer wanted = offer_of(dp, sequence);
-    const int64_t needed = wanted.pages + group.pages.count_idle(wanted.prefix.pages);
+    const int64_t needed = wanted.pages + group.pages.count_idle(wanted.prefix.runs);
     for (auto last = group.order.rbegin(); last != group.order.rend(); ++last) {
       if (last->first.first <= rank) break;
       const Sequence& victim = sequences_.at(last->second);
       if (victim.in_flight > 0) continue;
       victims.push_back(last->second);
-      pages += group.pages.count_held_once(victim.pages);
+      pages += group.pages.count_held_once(victim.runs);
       --running;
-      if (needed + running > pages) continue;
+      if (needed + reserve(running) > pages) continue;
       for (const uint64_t id : victims) preempt(id);
       offer = offer_of(dp, sequence);
       return offer.fits && offer.promised == 0;
@@ -124,16 +128,34 @@ bool Scheduler::make_room(const Sequence& sequence, int64_t rank, Offer& offer) 
   return false;
 }
 
+// Each running sequence may soon need a block more of every class.
+int64_t Scheduler::reserve(size_t running) const {
+  int64_t pages = 0;
+  for (const PageClass& each : options_.page_classes) pages += each.tables;
+  return pages * static_cast<int64_t>(running);
+}
+
+// Up to which block of a class a sequence with so many tokens has pages when it is admitted.
+int64_t Scheduler::entry_blocks(size_t of_class, int64_t first, int64_t tokens) const {
+  const int64_t most =
+      options_.page_classes[of_class].most_blocks(options_.page_tokens, options_.max_batch_tokens);
+  return std::min(blocks_for(tokens), first + most);
+}
+
 void Scheduler::enter(uint64_t id, Sequence& sequence, Offer offer, int64_t rank) {
   const auto length = static_cast<int32_t>(sequence.tokens.size());
   sequence.dp = offer.dp;
   Group& group = group_of(sequence);
   --waiting_;
-  group.pages.hold(offer.prefix.pages);
-  sequence.pages = std::move(offer.prefix.pages);
-  const std::vector<int32_t> more = group.pages.allocate(offer.pages);
-  const auto found = static_cast<int32_t>(sequence.pages.size());
-  sequence.pages.insert(sequence.pages.end(), more.begin(), more.end());
+  group.pages.hold(offer.prefix.runs);
+  sequence.runs = std::move(offer.prefix.runs);
+  for (size_t c = 0; c < sequence.runs.size(); ++c) {
+    BlockRun& run = sequence.runs[c];
+    const std::vector<int32_t> more =
+        group.pages.allocate(c, entry_blocks(c, run.first, length) - run.end());
+    run.blocks.insert(run.blocks.end(), more.begin(), more.end());
+  }
+  const auto found = static_cast<int32_t>(offer.prefix.blocks);
   sequence.state = group.states.take();
   sequence.cached = found * options_.page_tokens;
   sequence.published = found;

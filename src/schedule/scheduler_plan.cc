@@ -92,49 +92,59 @@ void Scheduler::plan_decodes(Group& group, int32_t sequences, StepPlan& plan, Pa
 
 void Scheduler::plan_prompts(Group& group, PromptRoom room, int32_t sequences, StepPlan& plan,
                              PacedStep& content) {
+  std::set<uint64_t> without_page;
   while (!room.closed() && sequences > 0) {
-    const auto line = next_filling(group);
-    if (line == group.filling.end()) break;
-    const uint64_t id = std::get<2>(*line->second.order.begin());
-    const Sequence& sequence = sequences_.at(id);
-    const auto left = static_cast<int32_t>(sequence.tokens.size()) - sequence.cached;
+    const std::optional<uint64_t> id = next_filling(group, without_page);
+    if (!id) break;
+    const Sequence& sequence = sequences_.at(*id);
+    const int32_t start = sequence.cached;
+    const auto left = static_cast<int32_t>(sequence.tokens.size()) - start;
     const int32_t least = content.prompt_tokens == 0 ? 1 : 0;
-    const int32_t tokens = std::min(std::max(room.fits(sequence.cached), least), left);
+    const int32_t tokens = std::min(std::max(room.fits(start), least), left);
     if (tokens == 0) break;
-    room.take(sequence.cached, tokens);
+    if (!add_slice(*id, tokens, plan)) {
+      without_page.insert(*id);
+      continue;
+    }
+    room.take(start, tokens);
     content.prompt_tokens += tokens;
-    content.prompt_keys += keys_seen(sequence.cached, tokens);
+    content.prompt_keys += keys_seen(start, tokens);
     --sequences;
-    DURE_CHECK(add_slice(id, tokens, plan));  // it has the pages of all its tokens
-    line->second.shares.served(tokens);
+    group.filling.at(sequence.line).shares.served(tokens);
     // The rest of it may follow in the next step, whether or not this one is done by then.
     if (tokens < left) break;
-    make_unready(id, sequence);
+    make_unready(*id, sequence);
   }
 }
 
 // In the order of admission: class, the tenant's share; of prompts of one tenant see fair_finish.h.
-Scheduler::Prompts::iterator Scheduler::next_filling(Group& group) {
-  auto best = group.filling.end();
+std::optional<uint64_t> Scheduler::next_filling(const Group& group,
+                                                const std::set<uint64_t>& passed) const {
+  std::optional<uint64_t> best;
   std::optional<std::tuple<int64_t, double, uint64_t>> first;
-  for (auto line = group.filling.begin(); line != group.filling.end(); ++line) {
-    const Sequence& head = sequences_.at(std::get<2>(*line->second.order.begin()));
+  for (const auto& [key, line] : group.filling) {
+    const auto next = std::find_if(line.order.begin(), line.order.end(), [&](const auto& each) {
+      return !passed.contains(std::get<2>(each));
+    });
+    if (next == line.order.end()) continue;
+    const uint64_t id = std::get<2>(*next);
+    const Sequence& head = sequences_.at(id);
     const std::tuple rank(head.rank, head.tenant->served, head.arrival);
     if (first && *first <= rank) continue;
     first = rank;
-    best = line;
+    best = id;
   }
   return best;
 }
 
-// False if there is no page for it.
+// False if there are no pages for it.
 bool Scheduler::add_slice(uint64_t id, int32_t count, StepPlan& plan) {
   Sequence& sequence = sequences_.at(id);
   const auto length = static_cast<int32_t>(sequence.tokens.size());
   count = std::min(count, length - sequence.cached);
   const int32_t end = sequence.cached + count;
-  const int32_t pages = pages_for(end);
-  if (!grow(sequence, pages)) return false;
+  give_back_unseen(sequence);
+  if (!grow(sequence, end)) return false;
 
   const auto first = sequence.tokens.begin() + sequence.cached;
   PlannedSlice& slice = plan.slices.emplace_back();
@@ -143,7 +153,7 @@ bool Scheduler::add_slice(uint64_t id, int32_t count, StepPlan& plan) {
   slice.start = sequence.cached;
   slice.length = length;
   slice.tokens.assign(first, first + count);
-  slice.pages.assign(sequence.pages.begin(), sequence.pages.begin() + pages);
+  slice.tables = tables_of(sequence, end);
   slice.state = sequence.state;
   slice.enters = !std::exchange(sequence.entered, true);
   slice.wants_token = end == length;
@@ -154,12 +164,32 @@ bool Scheduler::add_slice(uint64_t id, int32_t count, StepPlan& plan) {
   return true;
 }
 
-// Gives it so many pages, if need be those of sequences that come after it.
-bool Scheduler::grow(Sequence& sequence, int32_t pages) {
+// Not as soon as its last reader is planned: who gets the page may write to it in the same step.
+void Scheduler::give_back_unseen(Sequence& sequence) {
+  for (size_t c = 0; c < sequence.runs.size(); ++c) {
+    BlockRun& run = sequence.runs[c];
+    const int64_t seen =
+        options_.page_classes[c].first_block(sequence.cached, options_.page_tokens);
+    if (seen <= run.first) continue;
+    const auto unseen = static_cast<size_t>(seen - run.first);
+    group_of(sequence).pages.release(std::span(run.blocks).first(unseen));
+    run.blocks.erase(run.blocks.begin(), run.blocks.begin() + (seen - run.first));
+    run.first = seen;
+  }
+}
+
+// Gives it pages for its first tokens, as far as they are seen, if need be those of sequences that
+// come after it.
+bool Scheduler::grow(Sequence& sequence, int64_t tokens) {
   Group& group = group_of(sequence);
-  const int32_t more = pages - static_cast<int32_t>(sequence.pages.size());
-  if (more <= 0) return true;
-  while (group.pages.available() < more) {
+  std::vector<int64_t> missing;  // blocks of each class
+  int64_t pages = 0;
+  for (size_t c = 0; c < sequence.runs.size(); ++c) {
+    missing.push_back(std::max<int64_t>(blocks_for(tokens) - sequence.runs[c].end(), 0));
+    pages += missing[c] * options_.page_classes[c].tables;
+  }
+  if (pages == 0) return true;
+  while (group.pages.available() < pages) {
     const Place own = place_of(sequence);
     const auto last = std::find_if(group.order.rbegin(), group.order.rend(), [&](const auto& each) {
       return each.first <= own || sequences_.at(each.second).in_flight == 0;
@@ -167,9 +197,33 @@ bool Scheduler::grow(Sequence& sequence, int32_t pages) {
     if (last == group.order.rend() || last->first <= own) return false;
     preempt(last->second);
   }
-  const std::vector<int32_t> made = group.pages.allocate(more);
-  sequence.pages.insert(sequence.pages.end(), made.begin(), made.end());
+  for (size_t c = 0; c < sequence.runs.size(); ++c) {
+    const std::vector<int32_t> made = group.pages.allocate(c, missing[c]);
+    std::vector<int32_t>& blocks = sequence.runs[c].blocks;
+    blocks.insert(blocks.end(), made.begin(), made.end());
+  }
   return true;
+}
+
+// The pages of its first tokens, as far as they are seen.
+std::vector<PlannedTable> Scheduler::tables_of(const Sequence& sequence, int64_t tokens) {
+  const PageCache& cache = group_of(sequence).pages;
+  std::vector<PlannedTable> tables;
+  for (size_t c = 0; c < sequence.runs.size(); ++c) {
+    const BlockRun& run = sequence.runs[c];
+    const auto count = static_cast<size_t>(blocks_for(tokens) - run.first);
+    const size_t first = tables.size();
+    for (int32_t i = 0; i < options_.page_classes[c].tables; ++i) {
+      PlannedTable& table = tables.emplace_back();
+      table.first = static_cast<int32_t>(run.first);
+      table.pages.reserve(count);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      size_t table = first;
+      cache.each_page(run.blocks[i], [&](int32_t page) { tables[table++].pages.push_back(page); });
+    }
+  }
+  return tables;
 }
 
 // Prompt tokens as they are computed for the first time; produced ones were paid for when they
@@ -188,11 +242,16 @@ void Scheduler::publish_pages(Sequence& sequence) {
   Group& group = group_of(sequence);
   sequence.keys.extend(sequence.tokens, options_.page_tokens);
   const int32_t whole = sequence.cached / options_.page_tokens;
+  std::vector<int32_t> blocks(sequence.runs.size());
   for (; sequence.published < whole && sequence.node != PageCache::nowhere; ++sequence.published) {
     const auto index = static_cast<size_t>(sequence.published);
     if (sequence.published < sequence.promised) keep_promise(group, sequence.keys.hashes[index]);
-    sequence.node = group.pages.publish(sequence.keys, sequence.tokens, index, sequence.node,
-                                        sequence.pages[index]);
+    for (size_t c = 0; c < blocks.size(); ++c) {
+      const BlockRun& run = sequence.runs[c];
+      blocks[c] = run.blocks[index - static_cast<size_t>(run.first)];
+    }
+    sequence.node =
+        group.pages.publish(sequence.keys, sequence.tokens, index, sequence.node, blocks);
   }
   if (sequence.node == PageCache::nowhere) break_promises(sequence);
 }

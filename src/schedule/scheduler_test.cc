@@ -42,7 +42,7 @@ TEST(Scheduler, CutsAPromptIntoChunksAndAsksForATokenOnlyAtItsEnd) {
   ASSERT_EQ(first.slices.size(), 1u);
   EXPECT_THAT(first.slices[0].tokens, ElementsAre(100, 101, 102, 103, 104, 105));
   EXPECT_FALSE(first.slices[0].wants_token);
-  EXPECT_EQ(first.slices[0].pages.size(), 2u);
+  EXPECT_EQ(first.slices[0].tables[0].pages.size(), 2u);
   EXPECT_TRUE(answer(scheduler, first, -1).empty());
 
   const StepPlan second = *scheduler.next_step();
@@ -54,7 +54,7 @@ TEST(Scheduler, CutsAPromptIntoChunksAndAsksForATokenOnlyAtItsEnd) {
   const StepPlan third = *scheduler.next_step();
   EXPECT_EQ(third.slices[0].start, 8);
   EXPECT_THAT(third.slices[0].tokens, ElementsAre(7));
-  EXPECT_EQ(third.slices[0].pages.size(), 3u);
+  EXPECT_EQ(third.slices[0].tables[0].pages.size(), 3u);
   const std::vector<TokenEvent> events = answer(scheduler, third, 9);
   EXPECT_EQ(events.at(0).token, 9);
   EXPECT_EQ(events.at(0).finish, Finish::length);

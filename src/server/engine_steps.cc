@@ -76,7 +76,9 @@ Slice EngineLoop::Thread::slice_of(PlannedSlice planned) {
   slice.start = planned.start;
   slice.length = planned.length;
   slice.tokens = std::move(planned.tokens);
-  slice.pages = std::move(planned.pages);
+  for (PlannedTable& table : planned.tables) {
+    slice.tables.push_back({table.first, std::move(table.pages)});
+  }
   slice.state = planned.state;
   slice.want = planned.wants_token ? Want::token : Want::nothing;
   if (planned.enters) {

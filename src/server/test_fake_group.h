@@ -200,7 +200,7 @@ class FakeGroup : public Group {
   }
 
   Place place(const Slice& slice, int32_t position) const {
-    return {slice.dp, slice.pages[static_cast<size_t>(position / ranks_.page_tokens)],
+    return {slice.dp, slice.tables.at(0).pages[static_cast<size_t>(position / ranks_.page_tokens)],
             position % ranks_.page_tokens};
   }
 

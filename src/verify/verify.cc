@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "group/group.h"
+#include "group/own_pages.h"
 #include "model/load_spec.h"
 
 namespace dure {
@@ -16,14 +17,10 @@ namespace {
 
 constexpr int page_tokens = 16;
 
-int pages_for(int64_t tokens) {
-  return static_cast<int>((tokens + page_tokens - 1) / page_tokens);
-}
-
 // Sequences are dealt over the dp groups in turn, each with pages of its own.
 class Sequences {
  public:
-  Sequences(const Layout& layout, int pages_each) : layout_(layout), pages_each_(pages_each) {}
+  Sequences(const Layout& layout, OwnPages pages) : layout_(layout), pages_(std::move(pages)) {}
 
   // `length`: tokens of the sequence so far.
   Slice slice(int index, int64_t start, int64_t length, std::vector<int32_t> tokens,
@@ -33,9 +30,8 @@ class Sequences {
     slice.dp = index % layout_.dp;
     slice.start = static_cast<int32_t>(start);
     slice.length = static_cast<int32_t>(length);
-    const int first = index / layout_.dp * pages_each_;
-    const int count = pages_for(start + static_cast<int64_t>(tokens.size()));
-    for (int page = 0; page < count; ++page) slice.pages.push_back(first + page);
+    slice.tables =
+        pages_.tables(index / layout_.dp, start, start + static_cast<int64_t>(tokens.size()));
     slice.state = index / layout_.dp;
     slice.tokens = std::move(tokens);
     slice.want = want;
@@ -44,7 +40,7 @@ class Sequences {
 
  private:
   Layout layout_;
-  int pages_each_;
+  OwnPages pages_;
 };
 
 struct Longest {
@@ -69,7 +65,8 @@ class Runner {
       : options_(options),
         expected_(expected),
         group_(group),
-        sequences_(options.group.start.layout, pages_for(longest_of(expected).sequence)),
+        sequences_(options.group.start.layout,
+                   OwnPages(spec, longest_of(expected).sequence, page_tokens)),
         longest_prompt_(longest_of(expected).prompt),
         recompute_beyond_(recompute_beyond(spec)) {}
 
@@ -198,13 +195,15 @@ void check_is_of(const ModelSpec& spec, const Expected& expected, const std::str
   }
 }
 
-GroupOptions sized_group(const VerifyOptions& options, const Expected& expected) {
+GroupOptions sized_group(const VerifyOptions& options, const ModelSpec& spec,
+                         const Expected& expected) {
   const Longest longest = longest_of(expected);
   GroupOptions group = options.group;
   StartGroup& start = group.start;
   start.page_tokens = page_tokens;
   const int sequences_each = (options.batch + start.layout.dp - 1) / start.layout.dp;
-  start.pages = sequences_each * pages_for(longest.sequence);
+  const OwnPages pages(spec, longest.sequence, page_tokens);
+  start.pages = static_cast<int32_t>(sequences_each * pages.of_a_sequence());
   start.states = sequences_each;
   start.context = static_cast<int32_t>(longest.sequence);
   const int64_t rows = options.chunk > 0 ? options.chunk : longest.prompt;
@@ -222,7 +221,7 @@ struct Answers {
 
 Answers ask(const VerifyOptions& options, const ModelSpec& spec, const Expected& expected,
             const std::function<void(const LoadProgress&)>& on_progress) {
-  BlockingGroup group(sized_group(options, expected), on_progress);
+  BlockingGroup group(sized_group(options, spec, expected), on_progress);
   Runner runner(options, spec, expected, group);
   Answers answers;
   answers.group = group.ready();

@@ -3,8 +3,6 @@
 //   V: [kv_heads][page_tokens][v_head_dim] v_head_dim in the vector lanes
 #pragma once
 
-#include <span>
-
 #include "kernels/backend.h"
 #include "kernels/cpu/stored_element.h"
 
@@ -21,27 +19,20 @@ class KvPage {
     return (head * cache_.page_tokens + token) * cache_.v_head_dim + d;
   }
 
-  int64_t k_page_bytes() const { return page_bytes(cache_.head_dim); }
-  int64_t v_page_bytes() const { return page_bytes(cache_.v_head_dim); }
-
   float load_k(int64_t page, int64_t index) const {
-    return load_element(static_cast<const std::byte*>(cache_.k) + page * k_page_bytes(),
+    return load_element(static_cast<const std::byte*>(cache_.k) + page * cache_.page_bytes,
                         cache_.dtype, index);
   }
   float load_v(int64_t page, int64_t index) const {
-    return load_element(static_cast<const std::byte*>(cache_.v) + page * v_page_bytes(),
+    return load_element(static_cast<const std::byte*>(cache_.v) + page * cache_.page_bytes,
                         cache_.dtype, index);
   }
 
   // Writes k ([kv_heads, head_dim]) and v ([kv_heads, v_head_dim]) of one position, converted.
-  void write_token(std::span<const int32_t> pages, int64_t position, const float* k,
+  void write_token(const AttentionSlice& slice, int64_t position, const float* k,
                    const float* v) const;
 
  private:
-  int64_t page_bytes(int64_t head_dim) const {
-    return kv_page_elements(cache_.page_tokens, cache_.kv_heads, head_dim) * bytes_of(cache_.dtype);
-  }
-
   KvLayer cache_;
 };
 

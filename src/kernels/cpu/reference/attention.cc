@@ -56,7 +56,7 @@ void ReferenceBackend::kv_write(const float* k, int64_t k_stride, const float* v
   for (const AttentionSlice& slice : slices) {
     for (int64_t i = 0; i < slice.tokens; ++i) {
       const int64_t row = slice.row + i;
-      layout.write_token(slice.pages, slice.start + i, k + row * k_stride, v + row * v_stride);
+      layout.write_token(slice, slice.start + i, k + row * k_stride, v + row * v_stride);
     }
   }
 }
@@ -78,7 +78,7 @@ void ReferenceBackend::attention(const float* q, int64_t q_stride,
         }
         for (int64_t block = begin / cache.page_tokens; block * cache.page_tokens < end; ++block) {
           const int64_t first = block * cache.page_tokens;
-          attend_block(query, shape, cache, slice.pages[static_cast<size_t>(block)],
+          attend_block(query, shape, cache, slice.page_of(block),
                        shape.kv_of_head[static_cast<size_t>(head)],
                        std::max(begin - first, int64_t{0}),
                        std::min(end - first, cache.page_tokens), running);

@@ -36,9 +36,9 @@ void ReferenceBackend::index_scores(const float* q, int64_t q_stride, const floa
     for (int64_t i = 0; i < slice.tokens; ++i) {
       const int64_t row = slice.row + i;
       for (int64_t t = 0; t <= slice.start + i; ++t)
-        scores[row * stride + t] = index_score(
-            q + row * q_stride, weights + row * heads, heads, layout,
-            slice.pages[static_cast<size_t>(t / keys.page_tokens)], t % keys.page_tokens);
+        scores[row * stride + t] =
+            index_score(q + row * q_stride, weights + row * heads, heads, layout,
+                        slice.page_of(t / keys.page_tokens), t % keys.page_tokens);
     }
   }
 }

@@ -80,7 +80,7 @@ void ReferenceBackend::latent_write(const float* rows, int64_t stride,
   const LatentPage layout(cache);
   for (const AttentionSlice& slice : slices)
     for (int64_t i = 0; i < slice.tokens; ++i)
-      layout.write_token(slice.pages, slice.start + i, rows + (slice.row + i) * stride);
+      layout.write_token(slice, slice.start + i, rows + (slice.row + i) * stride);
 }
 
 void ReferenceBackend::latent_attention(const float* q, int64_t q_stride,
@@ -95,8 +95,7 @@ void ReferenceBackend::latent_attention(const float* q, int64_t q_stride,
       std::vector<CachedRow> seen;
       for (int64_t t = 0; t <= slice.start + row - slice.row; ++t)
         if (selected == nullptr || (selected[t / 64] >> (t % 64) & 1) != 0)
-          seen.push_back(
-              {slice.pages[static_cast<size_t>(t / cache.page_tokens)], t % cache.page_tokens});
+          seen.push_back({slice.page_of(t / cache.page_tokens), t % cache.page_tokens});
       for (int64_t head = 0; head < shape.heads; ++head) {
         LatentQuery query(q + row * q_stride + head * (cache.latent + cache.rope), shape.scale,
                           cache);

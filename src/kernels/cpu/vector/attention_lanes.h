@@ -82,9 +82,9 @@ inline void add_values(const AttentionState& state, const typename Type::Stored*
 template <class Type, int E>
 inline void attend_block(const AttentionTile& tile, const AttentionState& state, int64_t block,
                          int first, int64_t begin, int64_t end) {
-  const int64_t page = tile.pages[block];
-  const auto* k = reinterpret_cast<const typename Type::Stored*>(tile.k + page * tile.k_page_bytes);
-  const auto* v = reinterpret_cast<const typename Type::Stored*>(tile.v + page * tile.v_page_bytes);
+  const int64_t page = tile.pages[block - tile.first_page];
+  const auto* k = reinterpret_cast<const typename Type::Stored*>(tile.k + page * tile.page_bytes);
+  const auto* v = reinterpret_cast<const typename Type::Stored*>(tile.v + page * tile.page_bytes);
   for (int64_t t = 0; t < tile.page_tokens; t += 16) {
     score_keys<Type, E>(state, k + t, tile.page_tokens, tile.head_dim, tile.scale, first,
                         tile.page_tokens - t, begin - t, end - t,

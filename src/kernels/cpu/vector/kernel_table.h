@@ -92,11 +92,11 @@ struct AttentionTile {
   const int64_t* end = nullptr;     // [entries]: one past the last key seen; begin < end
   const float* sinks = nullptr;     // [entries]; null: none
   int32_t entries = 0;
-  const char* k = nullptr;   // page 0, this kv head: [head_dim][page_tokens]
-  const char* v = nullptr;   // page 0, this kv head: [page_tokens][v_head_dim]
-  int64_t k_page_bytes = 0;  // from one page to the next
-  int64_t v_page_bytes = 0;
-  const int32_t* pages = nullptr;  // page of each block of positions
+  const char* k = nullptr;         // page 0, this kv head: [head_dim][page_tokens]
+  const char* v = nullptr;         // page 0, this kv head: [page_tokens][v_head_dim]
+  int64_t page_bytes = 0;          // from one page to the next
+  const int32_t* pages = nullptr;  // page of each block of positions from block first_page on
+  int64_t first_page = 0;
   int64_t page_tokens = 0;
   int64_t head_dim = 0;
   int64_t v_head_dim = 0;

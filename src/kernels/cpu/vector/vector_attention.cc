@@ -25,7 +25,7 @@ void VectorBackend::kv_write(const float* k, int64_t k_stride, const float* v, i
     const SliceRow& at = slice_rows_[static_cast<size_t>(index)];
     const AttentionSlice& slice = slices[static_cast<size_t>(at.slice)];
     const int64_t row = slice.row + at.token;
-    layout.write_token(slice.pages, slice.start + at.token, k + row * k_stride, v + row * v_stride);
+    layout.write_token(slice, slice.start + at.token, k + row * k_stride, v + row * v_stride);
   });
 }
 
@@ -95,9 +95,9 @@ void VectorBackend::attention(const float* q, int64_t q_stride,
     tile.entries = entries;
     tile.k = static_cast<const char*>(cache.k) + layout.k_index(item.kv_head, 0, 0) * bytes;
     tile.v = static_cast<const char*>(cache.v) + layout.v_index(item.kv_head, 0, 0) * bytes;
-    tile.k_page_bytes = layout.k_page_bytes();
-    tile.v_page_bytes = layout.v_page_bytes();
+    tile.page_bytes = cache.page_bytes;
     tile.pages = slice.pages.data();
+    tile.first_page = slice.first_page;
     tile.page_tokens = cache.page_tokens;
     tile.head_dim = shape.head_dim;
     tile.v_head_dim = shape.v_head_dim;

@@ -33,7 +33,7 @@ void VectorBackend::index_scores(const float* q, int64_t q_stride, const float* 
     tile.begin = item.begin;
     tile.end = std::min(item.begin + run, slice.start + item.token + 1);
     tile.keys = static_cast<const char*>(keys.rows);
-    tile.page_bytes = layout.page_bytes();
+    tile.page_bytes = keys.page_bytes;
     tile.pages = slice.pages.data();
     tile.page_tokens = keys.page_tokens;
     tile.dim = layout.width();

@@ -14,7 +14,7 @@ void VectorBackend::latent_write(const float* rows, int64_t stride,
   each_row(static_cast<int64_t>(slice_rows_.size()), layout.width(), [&](int64_t index) {
     const SliceRow& at = slice_rows_[static_cast<size_t>(index)];
     const AttentionSlice& slice = slices[static_cast<size_t>(at.slice)];
-    layout.write_token(slice.pages, slice.start + at.token, rows + (slice.row + at.token) * stride);
+    layout.write_token(slice, slice.start + at.token, rows + (slice.row + at.token) * stride);
   });
 }
 
@@ -72,7 +72,7 @@ void VectorBackend::latent_attention(const float* q, int64_t q_stride,
     tile.selected = shape.selected != nullptr ? selected : nullptr;
     tile.entries = entries;
     tile.rows = static_cast<const char*>(cache.rows);
-    tile.page_bytes = layout.page_bytes();
+    tile.page_bytes = cache.page_bytes;
     tile.pages = slice.pages.data();
     tile.page_tokens = cache.page_tokens;
     tile.width = layout.width();
