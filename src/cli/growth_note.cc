@@ -3,26 +3,39 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/units.h"
 
 namespace dure {
 
 std::string growth_note(const std::vector<Weight>& weights, const CheckpointReader& checkpoint,
-                        const ModelSpec& spec, Compute compute) {
-  int64_t stored = 0;
+                        const ModelSpec& spec, Arithmetic arithmetic) {
+  std::set<const Weight*> stored;  // quantized, and kept in other numbers
   int64_t resident = 0;
-  const DType kept = resident_dtype(DType::f32, compute);
-  for (const Weight& weight : weights) {
-    // Rows of the embedding stay in the file's blocks; the output that shares them does not.
-    const bool is_kept = weight.part == Part::embedding && !spec.tied_embeddings;
-    const StoredTensor& tensor = *checkpoint.find(weight.name);
-    if ((!tensor.blocks && !tensor.codes) || is_kept) continue;
-    stored += tensor.bytes_of_elements(weight.elements());
-    resident += weight.elements() * bytes_of(kept);
+  for (const Resident& each :
+       resident_weights(weights, spec, {}, share_of(spec, {}, 0), arithmetic)) {
+    if (each.form == Form::table && each.blocks) continue;  // as in the file
+    bool counts = false;
+    for (const ResidentPiece& piece : each.pieces) {
+      const StoredTensor& tensor = *checkpoint.find(piece.weight->name);
+      if (!tensor.blocks && !tensor.codes) continue;
+      stored.insert(piece.weight);
+      counts = true;
+    }
+    if (counts) resident += each.payload();
   }
-  if (stored == 0) return "";
-  return fmt::format("note: quantized matrices are kept as {}: {} in memory for {} in the file",
-                     to_string(kept), format_bytes(resident), format_bytes(stored));
+  int64_t bytes = 0;  // in the file
+  for (const Weight* weight : stored) {
+    bytes += checkpoint.find(weight->name)->bytes_of_elements(weight->elements());
+  }
+  if (resident <= bytes) return "";
+  const std::string how =
+      arithmetic.quantize == CodeFormat::none
+          ? fmt::format("kept as {}", to_string(resident_dtype(DType::f32, arithmetic.compute)))
+          : fmt::format("made {}", to_string(arithmetic.quantize));
+  return fmt::format("note: quantized matrices are {}: {} in memory for {} in the file", how,
+                     format_bytes(resident), format_bytes(bytes));
 }
 
 }  // namespace dure

@@ -116,7 +116,8 @@ void check_run_flags(const RunFlags& flags) {
   check_expert_capacity(flags, spec);
   const auto checkpoint = CheckpointReader::open(flags.model);
   const std::vector<Weight> weights = bind_inventory(spec, *checkpoint);
-  const std::string note = growth_note(weights, *checkpoint, spec, flags.chosen_compute());
+  const std::string note =
+      growth_note(weights, *checkpoint, spec, {flags.chosen_compute(), flags.chosen_quantize()});
   if (!note.empty()) fmt::print(stderr, "{}\n", note);
   RunShape shape;  // without a cache: what these commands need of one is small beside the weights
   shape.compute = flags.chosen_compute();

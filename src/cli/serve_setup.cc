@@ -186,7 +186,8 @@ ServeSetup prepare(const ServeFlags& flags) {
   check_expert_capacity(flags.run, setup.spec);
   const auto checkpoint = CheckpointReader::open(flags.run.model);
   const std::vector<Weight> weights = bind_inventory(setup.spec, *checkpoint);
-  setup.growth = growth_note(weights, *checkpoint, setup.spec, flags.run.chosen_compute());
+  setup.growth = growth_note(weights, *checkpoint, setup.spec,
+                             {flags.run.chosen_compute(), flags.run.chosen_quantize()});
   setup.same_bits = keeps_the_same_bits(setup.spec, layout);
   const int64_t context = chosen_context(flags, setup.spec);
 

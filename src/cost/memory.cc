@@ -225,34 +225,37 @@ void MemoryModel::join_kind(int layer, const LayerWeights& of_equal) {
   kind->members[static_cast<size_t>(layer)] = true;
 }
 
+// Bytes of a matrix or table some of whose weights are counted in another type than their own;
+// nothing where none is.
+std::optional<int64_t> MemoryModel::retyped_payload(const Resident& each,
+                                                    const TypedWeights& typed) {
+  // Made codes while loading, it is that, whatever the file holds.
+  if (each.form == Form::packed && each.shape.coded()) return std::nullopt;
+  // Neighbours in one matrix may be stored differently: those alike are counted together.
+  constexpr double as_stored = 0.0;
+  std::map<double, int64_t> alike;  // bits of a weight → weights
+  for (const ResidentPiece& piece : each.pieces) {
+    const std::optional<WeightFormat>& format = typed.format_of(*piece.weight);
+    alike[format ? format->bits_per_weight : as_stored] += piece.slice.elements();
+  }
+  if (alike.empty() || alike.rbegin()->first == as_stored) return std::nullopt;
+  int64_t payload = 0;
+  for (const auto& [bits, count] : alike) {
+    payload += bits == as_stored ? each.payload() / std::max<int64_t>(each.elements(), 1) * count
+                                 : bytes_in({"", bits}, count);
+  }
+  return payload;
+}
+
 void MemoryModel::hold(const TypedWeights& typed, const Layout& layout, const RankShare& share,
                        Arithmetic arithmetic, HeldTensor counts,
                        std::vector<HeldTensor>& held) const {
   for (const Resident& each : resident_weights(typed.weights, spec_, layout, share, arithmetic)) {
+    const std::optional<int64_t> retyped = retyped_payload(each, typed);
     counts.slot = each.slot;
-    counts.retyped = false;
-    counts.payload = 0;
-    const int64_t elements = each.elements();
-    // Neighbours in one matrix may be stored differently: those alike are counted together.
-    constexpr double as_stored = 0.0;
-    std::map<double, int64_t> alike;  // bits of a weight → weights
-    for (const ResidentPiece& piece : each.pieces) {
-      const std::optional<WeightFormat>& format = typed.format_of(*piece.weight);
-      alike[format ? format->bits_per_weight : as_stored] += piece.slice.elements();
-    }
-    for (const auto& [bits, count] : alike) {
-      if (bits != as_stored) {
-        counts.retyped = true;
-        counts.payload += bytes_in({"", bits}, count);
-      } else if (elements > 0) {
-        // Rounded only where codes are counted, of some neighbours.
-        counts.payload +=
-            static_cast<int64_t>(static_cast<double>(each.payload()) * static_cast<double>(count) /
-                                 static_cast<double>(elements));
-      }
-    }
-    if (!counts.retyped) counts.payload = each.payload();
-    counts.padding = counts.retyped ? 0 : each.bytes() - each.payload();
+    counts.retyped = retyped.has_value();
+    counts.payload = retyped.value_or(each.payload());
+    counts.padding = retyped ? 0 : each.bytes() - each.payload();
     held.push_back(counts);
   }
 }

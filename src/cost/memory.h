@@ -130,6 +130,7 @@ class MemoryModel {
   };
   TypedWeights typed(std::vector<Weight> weights) const;
   void join_kind(int layer, const LayerWeights& of_equal);
+  static std::optional<int64_t> retyped_payload(const Resident& each, const TypedWeights& typed);
   void hold(const TypedWeights& weights, const Layout& layout, const RankShare& share,
             Arithmetic arithmetic, HeldTensor counts, std::vector<HeldTensor>& held) const;
   void hold_kind(const LayerKind& kind, int64_t layers, const Layout& layout,

@@ -8,6 +8,7 @@
 #include "cost/check_fits.h"
 #include "cost/fit.h"
 #include "cost/resident.h"
+#include "cost/retype.h"
 #include "cost/step_buffers.h"
 #include "model/load_spec.h"
 
@@ -172,6 +173,25 @@ TEST(Memory, TheTiedEmbeddingStandsTwiceWhereItIsReadTwice) {
   EXPECT_THAT(slots(0), Not(Contains(Slot::head)));
   EXPECT_THAT(slots(1), Contains(Slot::head));
   EXPECT_THAT(slots(1), Not(Contains(Slot::embedding)));
+}
+
+// A release in small blocks whose matrices are made codes holds what one in bf16 would hold.
+TEST(Memory, CodesMadeWhileLoadingCountTheSameOfAnyRelease) {
+  const auto weights = [](const char* name, const char* as, CodeFormat codes) {
+    ModelSpec spec = spec_of(std::string("configs/released/") + name);
+    const std::optional<WeightFormat> format = retype(spec, as);
+    RunShape shape;
+    shape.quantize = codes;
+    const RankMemory memory = MemoryModel(spec, format).of({}, 0, shape);
+    return memory.weights + memory.padding;
+  };
+  for (const char* name :
+       {"Qwen--Qwen3-30B-A3B-FP8.json", "Qwen--Qwen3-32B-FP8.json", "openai--gpt-oss-120b.json"}) {
+    for (const CodeFormat codes : {CodeFormat::q8, CodeFormat::q4}) {
+      EXPECT_EQ(weights(name, "", codes), weights(name, "bf16", codes)) << name;
+    }
+    EXPECT_LT(weights(name, "", CodeFormat::none), weights(name, "bf16", CodeFormat::none)) << name;
+  }
 }
 
 TEST(Memory, CacheBytesFollowHeadsOfTheRankLayersOfTheStageAndPages) {

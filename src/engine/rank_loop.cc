@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "comm/rank_guard.h"
 #include "engine/rank_model.h"
 #include "engine/step_collector.h"
@@ -46,18 +47,6 @@ constexpr std::chrono::milliseconds spans_interval{100};  // from telling to tel
 constexpr size_t spans_batch = 8192;                      // or so many spans
 constexpr std::chrono::seconds spans_patience{1};
 constexpr int clock_rounds = 16;
-
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             StepClock::Clock::now().time_since_epoch())
-      .count();
-}
-
-std::string host_name() {
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
-  return host;
-}
 
 class RankLoop {
  public:
@@ -173,7 +162,7 @@ class RankLoop {
         tell_first(model_->stats());
       }
     } else if (std::holds_alternative<AskClock>(message)) {
-      tell_first(ClockTold{world_.rank(), now_ns(), 0});
+      tell_first(ClockTold{world_.rank(), ns_of(StepClock::Clock::now()), 0});
     } else {
       stopping_ = true;
     }
@@ -260,13 +249,13 @@ class RankLoop {
       if (report.host == reports_.ranks.front().host) continue;
       ClockOffset offset;
       for (int round = 0; round < clock_rounds; ++round) {
-        const int64_t asked = now_ns();
+        const int64_t asked = ns_of(StepClock::Clock::now());
         clock_told_.reset();
         world_.post(report.rank, without_length(encode(AskClock{})));
         const auto end = StepClock::Clock::now() + spans_patience;
         while (!clock_told_ && StepClock::Clock::now() < end) rest(spans_interval);
         if (!clock_told_) break;
-        offset.add(asked, clock_told_->ns, now_ns());
+        offset.add(asked, clock_told_->ns, ns_of(StepClock::Clock::now()));
       }
       clock_offsets_[report.rank] = offset.offset();
       tell_front(ClockTold{report.rank, offset.offset(), offset.within()});

@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/host_name.h"
 #include "cost/step_buffers.h"
 #include "model/load_spec.h"
 
@@ -85,9 +86,7 @@ RankReport RankModel::report() const {
   RankReport report;
   report.rank = share_.place.rank;
   report.pid = getpid();
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
-  report.host = host;
+  report.host = host_name();
   report.isa = backend_->isa();
   for (const Resident& resident : residents_) report.weight_bytes += resident.bytes();
   report.kv_bytes = cache_->bytes();

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file_entry.h"
+#include "base/weights_file.h"
 
 namespace dure {
 namespace {
@@ -48,23 +49,7 @@ fs::path path_of_part(const fs::path& folder, const PartName& name, int64_t numb
   return folder / fmt::format("{}-{:05}-of-{:05}.gguf", name.stem, number, name.count);
 }
 
-// Symbolic links are followed: the hub's cache is made of them.
-Descriptor open_file(const fs::path& path) {
-  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!descriptor && errno == ENOENT) {
-    throw_bad_input(fmt::format("{}: missing", path.string()), "incomplete download?");
-  }
-  if (!descriptor) {
-    throw_bad_input(fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno)));
-  }
-  struct stat status {};
-  if (fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw_bad_input(
-        fmt::format("{}: not a regular file, though it is named like weights", path.string()),
-        "give the GGUF file itself");
-  }
-  return descriptor;
-}
+constexpr const char* give_the_file = "give the GGUF file itself";
 
 struct Split {
   int64_t number = 1;  // of this part
@@ -135,7 +120,7 @@ class SetOpener {
 
  private:
   GgufHeader add(const fs::path& path) {
-    model_.parts.push_back({path, open_file(path)});
+    model_.parts.push_back({path, open_weights_file(path, give_the_file)});
     GgufHeader header = read_gguf_header(model_.parts.back().descriptor.get(), path.string());
     check_not_joined(header, split_of(header.metadata), path);
     const int part = static_cast<int>(model_.parts.size()) - 1;
@@ -216,7 +201,7 @@ GgufModel open_gguf(const fs::path& file) {
 }
 
 GgufMetadata read_gguf_metadata(const fs::path& file) {
-  const Descriptor descriptor = open_file(file);
+  const Descriptor descriptor = open_weights_file(file, give_the_file);
   return read_gguf_header(descriptor.get(), file.string()).metadata;
 }
 

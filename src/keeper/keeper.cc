@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "keeper/keeper_socket.h"
 
 namespace dure {
@@ -84,17 +85,15 @@ class Keeper {
     for (auto& [rank, watched] : ranks_) {
       watched.stopped = state_of(watched.pid) == 'T' ? watched.stopped + 1 : 0;
       if (watched.stopped != keeper_stop_patience) continue;
-      char host[256] = {};
-      gethostname(host, sizeof(host) - 1);
       if (syscall(SYS_pidfd_send_signal, watched.process.get(), SIGKILL, nullptr, 0) == 0) {
         Event event{Level::warning, "keeper_ended_rank",
                     fmt::format("rank {} (pid {} on {}) has been stopped for {} s (SIGSTOP) and is "
                                 "ended, for its group to start again",
-                                rank, watched.pid, host, keeper_stop_patience)};
+                                rank, watched.pid, host_name(), keeper_stop_patience)};
         event.cause = "stopped";
         event.rank = rank;
         event.pid = watched.pid;
-        event.host = host;
+        event.host = host_name();
         std::fprintf(stderr, "%s\n", line_of(event, log_).c_str());
       }
     }

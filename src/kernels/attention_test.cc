@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/compare_floats.h"
 #include "kernels/random_data.h"
 #include "tensor/float_bits.h"
 
@@ -112,10 +113,6 @@ struct Sequence {
   std::vector<uint8_t> stored;
   int64_t v_at, page_bytes;
 };
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 std::vector<Case> attention_cases() {
   std::vector<Case> all = {

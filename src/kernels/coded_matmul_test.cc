@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/compare_floats.h"
 #include "kernels/pack_codes.h"
+#include "kernels/product_cases.h"
 #include "kernels/quantize_inputs.h"
 #include "kernels/random_data.h"
 #include "kernels/sum_order.h"
@@ -17,23 +19,6 @@ namespace dure {
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-std::vector<float> multiply(Backend& backend, const std::vector<float>& x, int64_t rows,
-                            const PackedMatrix& w, Compute compute, const float* bias = nullptr) {
-  std::vector<float> out(static_cast<size_t>(rows * w.shape().n), nan);
-  backend.matmul(x.data(), rows, w, bias, compute, out.data());
-  return out;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-std::vector<int64_t> pieces(int64_t k, int64_t count) {
-  std::vector<int64_t> lengths;
-  for (int64_t i = 0; i < count; ++i) lengths.push_back(k * (i + 1) / count - k * i / count);
-  return lengths;
-}
 
 std::vector<PackedShape> shapes(CodeFormat format, PanelOrder order = PanelOrder::plain) {
   std::vector<PackedShape> all;

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numbers>
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/compare_floats.h"
 #include "kernels/random_data.h"
 
 namespace dure {
@@ -19,10 +19,6 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 std::vector<Glu> kinds() {
   return {{}, {Glu::Kind::gelu_tanh, 0.0f, 0.0f}, {Glu::Kind::clamped_swish, 1.702f, 7.0f}};
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 // The textbook forms, in double.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/compare_floats.h"
 #include "kernels/random_data.h"
 #include "tensor/float_bits.h"
 
@@ -99,10 +100,6 @@ struct Sequence {
   std::vector<uint64_t> selected;
   int64_t words;
 };
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 std::vector<Case> latent_cases() {
   return {{},

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/compare_floats.h"
+#include "kernels/product_cases.h"
 #include "kernels/random_data.h"
 #include "kernels/sum_order.h"
 #include "tensor/float_bits.h"
@@ -19,23 +21,6 @@ namespace dure {
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-std::vector<float> multiply(Backend& backend, const std::vector<float>& x, int64_t rows,
-                            const PackedMatrix& w, Compute compute, const float* bias = nullptr) {
-  std::vector<float> out(static_cast<size_t>(rows * w.shape().n), nan);
-  backend.matmul(x.data(), rows, w, bias, compute, out.data());
-  return out;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-std::vector<int64_t> pieces(int64_t k, int64_t count) {
-  std::vector<int64_t> lengths;
-  for (int64_t i = 0; i < count; ++i) lengths.push_back(k * (i + 1) / count - k * i / count);
-  return lengths;
-}
 
 // Sum of |x w| of one output, in double: what rounding errors are proportional to.
 double magnitude(const float* x, const PackedMatrix& w, int64_t output) {

@@ -4,22 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/compare_floats.h"
 #include "kernels/recurrent_cases.h"
 
 namespace dure {
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 // Slots that lie 5 floats further apart than they need to.
 struct Slab {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/compare_floats.h"
 #include "kernels/random_data.h"
 #include "tensor/float_bits.h"
 
@@ -15,10 +15,6 @@ namespace dure {
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 class RowsOnIsa : public testing::TestWithParam<std::string_view> {
  protected:

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/compare_floats.h"
 #include "kernels/random_data.h"
 
 namespace dure {
@@ -66,10 +66,6 @@ struct Sequence {
   std::vector<int32_t> pages;
   std::vector<uint8_t> bytes;
 };
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 std::vector<Case> index_cases() {
   return {{},
@@ -231,8 +227,7 @@ TEST_P(IndexOnIsa, SparseAttentionInChunksGivesTheBitsOfTheWhole) {
   const auto attend = [&](Backend& backend, const std::vector<int64_t>& cuts) {
     Sequence index({}, length, 20);
     std::vector<uint8_t> bytes(static_cast<size_t>(7 * 16 * (latent + rope) * 2), 0xff);
-    const LatentLayer cache{bytes.data(), DType::bf16, 16, latent, rope,
-                            16 * (latent + rope) * 2};
+    const LatentLayer cache{bytes.data(), DType::bf16, 16, latent, rope, 16 * (latent + rope) * 2};
     std::vector<float> scores(length * length);
     std::vector<uint64_t> selected(length * words);
     std::vector<float> out(static_cast<size_t>(length * heads * latent));

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/read_exactly.h"
+#include "base/weights_file.h"
 #include "gguf/gguf_model.h"
 #include "model/harmless_tensors.h"
 #include "model/quantized/find_codes.h"
@@ -58,24 +59,6 @@ WeightMap read_index(const fs::path& path) {
     weights[tensor] = name;
   }
   return weights;
-}
-
-// Symbolic links are followed: the hub's cache is made of them.
-Descriptor open_file(const fs::path& path) {
-  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!descriptor && errno == ENOENT) {
-    throw_bad_input(fmt::format("{}: missing", path.string()), "incomplete download?");
-  }
-  if (!descriptor) {
-    throw_bad_input(fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno)));
-  }
-  struct stat status {};
-  if (fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw_bad_input(
-        fmt::format("{}: not a regular file, though it is named like weights", path.string()),
-        "put the weight files themselves into the model folder");
-  }
-  return descriptor;
 }
 
 std::vector<std::string> files_of(const WeightMap& index) {
@@ -191,7 +174,8 @@ void CheckpointReader::open_safetensors(const fs::path& folder) {
   std::vector<Found> found;
   for (const std::string& name : files_of(index)) {
     const fs::path path = folder / name;
-    descriptors_.push_back(open_file(path));
+    descriptors_.push_back(
+        open_weights_file(path, "put the weight files themselves into the model folder"));
     files_.push_back(path);
     const int file = static_cast<int>(files_.size()) - 1;
     for (SafetensorsEntry& entry :

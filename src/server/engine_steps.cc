@@ -170,13 +170,10 @@ void EngineLoop::Thread::on(StepDone& step) {
 
 void EngineLoop::Thread::tell_step(const SentStep& sent, Clock::time_point now) const {
   if (!options_.on_step) return;
-  const auto ns = [](Clock::time_point time) {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
-  };
   TracedStep step;
   step.id = sent.id;
-  step.sent_ns = ns(sent.at);
-  step.done_ns = ns(now);
+  step.sent_ns = ns_of(sent.at);
+  step.done_ns = ns_of(now);
   step.lane = static_cast<int32_t>(
       sent.id % static_cast<uint64_t>(std::max(1, options_.schedule.steps_in_flight)));
   step.kind = to_string(sent.kind);

@@ -62,38 +62,33 @@ void decode_q3_k(const uint8_t* block, float* to) {
   }
 }
 
-// fp16 scale and minimum scale, 12 bytes of scales and minima, 128 of codes: 32 bytes are 64
-// values, low halves first.
-void decode_q4_k(const uint8_t* block, float* to) {
+// fp16 scale and minimum scale, then 12 bytes of scales and minima of eight groups; code(group, i)
+// is that of the group's value i.
+template <typename Code>
+void decode_with_minima(const uint8_t* block, float* to, Code code) {
   const float scale = half_at(block);
   const float minimum = half_at(block + 2);
   for (int group = 0; group < groups_of_32; ++group) {
     const ScaleAndMinimum own = scale_and_minimum(block + 4, group);
     const float step = scale * own.scale;
     const float less = minimum * own.minimum;
-    const uint8_t* codes = block + 16 + group / 2 * 32;
-    for (int i = 0; i < 32; ++i) {
-      const int code = codes[i] >> (group % 2 * 4) & 15;
-      *to++ = step * static_cast<float>(code) - less;
-    }
+    for (int i = 0; i < 32; ++i) *to++ = step * static_cast<float>(code(group, i)) - less;
   }
+}
+
+// 128 bytes of codes: 32 bytes are 64 values, low halves first.
+void decode_q4_k(const uint8_t* block, float* to) {
+  decode_with_minima(block, to, [&](int group, int i) {
+    return block[16 + group / 2 * 32 + i] >> (group % 2 * 4) & 15;
+  });
 }
 
 // The same with 32 bytes of fifth bits before the codes: bit g of byte i is of value i of group g.
 void decode_q5_k(const uint8_t* block, float* to) {
-  const float scale = half_at(block);
-  const float minimum = half_at(block + 2);
-  for (int group = 0; group < groups_of_32; ++group) {
-    const ScaleAndMinimum own = scale_and_minimum(block + 4, group);
-    const float step = scale * own.scale;
-    const float less = minimum * own.minimum;
-    const uint8_t* codes = block + 48 + group / 2 * 32;
-    for (int i = 0; i < 32; ++i) {
-      const int fifth = block[16 + i] >> group & 1;
-      const int code = (codes[i] >> (group % 2 * 4) & 15) | fifth << 4;
-      *to++ = step * static_cast<float>(code) - less;
-    }
-  }
+  decode_with_minima(block, to, [&](int group, int i) {
+    const int fifth = block[16 + i] >> group & 1;
+    return (block[48 + group / 2 * 32 + i] >> (group % 2 * 4) & 15) | fifth << 4;
+  });
 }
 
 // 128 bytes of low halves, 64 of high pairs, 16 int8 scales, fp16 scale. Of each run of 128 values,

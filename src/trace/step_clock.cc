@@ -8,11 +8,11 @@ namespace {
 
 constexpr size_t most_names = 256;  // the code has a few dozen
 
-int64_t ns_of(StepClock::Clock::time_point time) {
+}  // namespace
+
+int64_t ns_of(std::chrono::steady_clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
-
-}  // namespace
 
 std::string_view to_string(StepPart part) {
   switch (part) {

@@ -37,6 +37,9 @@ struct Span {
   StepPart part = StepPart::other;
 };
 
+// As spans tell time: nanoseconds of the machine's steady clock.
+int64_t ns_of(std::chrono::steady_clock::time_point time);
+
 // One thread.
 class StepClock {
  public:

@@ -20,16 +20,10 @@ constexpr size_t most_waiting = 1 << 18;         // events: some 20 MB
 constexpr size_t write_bytes = size_t{1} << 20;  // at once
 constexpr std::string_view closing = "\n]}\n";
 
-int64_t monotonic_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 TraceFile::TraceFile(TraceOptions options)
-    : options_(std::move(options)), epoch_ns_(monotonic_ns()) {
+    : options_(std::move(options)), epoch_ns_(ns_of(std::chrono::steady_clock::now())) {
   file_ = Descriptor(open(options_.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   // The server's own track is there from the beginning, so that whatever follows has a comma.
   std::string events;
@@ -72,7 +66,7 @@ void TraceFile::spans(int rank, std::vector<std::string> names, std::vector<Span
 }
 
 void TraceFile::mark(Event event) {
-  add(Mark{monotonic_ns(), std::move(event)}, 1);
+  add(Mark{ns_of(std::chrono::steady_clock::now()), std::move(event)}, 1);
 }
 
 void TraceFile::add(Item item, size_t size) {

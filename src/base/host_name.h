@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace dure {
+
+// Of this machine, as gethostname(2) gives it.
+std::string host_name();
+
+}  // namespace dure
