@@ -216,7 +216,8 @@ TEST(ConfigDefaults, RefuseWhereImplementationsDisagree) {
   };
   for (const auto& [name, key] : ambiguities) {
     ASSERT_TRUE(config_of(name).contains(key)) << name << ": " << key;
-    const Error error = error_of([&] { parse(without(config_of(name), {key})); });
+    const Error error =
+        error_of([&, name = name, key = key] { parse(without(config_of(name), {key})); });
     EXPECT_EQ(error.field(), key) << name;
     EXPECT_THAT(error.message(), HasSubstr("missing")) << name;
   }
