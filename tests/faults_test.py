@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import threading
@@ -138,6 +139,31 @@ def test_a_frozen_rank_is_found_by_the_deadline():
         assert body["choices"][0]["message"]["content"] == ROW["answer"]
         assert server.healthy()
     assert "rank 1" in server.output and "step" in server.output
+
+
+def test_ranks_that_get_no_more_memory_go_on():
+    """All that a step needs is there from the start: where the system has nothing more to give, who
+    serves is not the one that fails."""
+    bodies = [{"model": "demo-moe", "prompt": [(i * j * 7 + j) % 2000 + 3 for j in range(1900)],
+               "max_tokens": 20, "temperature": 0.8, "seed": i, "ignore_eos": True,
+               "frequency_penalty": 0.2, "logprobs": 20, "prompt_logprobs": 20} for i in range(8)]
+    with serving("--tp", "2", "--ep", "2") as server:
+        expected = [server.post("/v1/completions", body)[1]["choices"] for body in bodies]
+        for rank in server.ranks():
+            resource.prlimit(rank, resource.RLIMIT_AS, (1 << 20, 1 << 20))
+            resource.prlimit(rank, resource.RLIMIT_DATA, (1 << 20, 1 << 20))
+        answers = [None] * len(bodies)
+
+        def ask(which):
+            answers[which] = server.post("/v1/completions", bodies[which], timeout=100)[1]["choices"]
+
+        asking = [threading.Thread(target=ask, args=(i,)) for i in range(len(bodies))]
+        for each in asking:
+            each.start()
+        for each in asking:
+            each.join()
+        assert answers == expected
+        assert server.metric("dure:group_restarts_total") == 0
 
 
 def test_a_server_outlives_the_reader_of_its_log():
