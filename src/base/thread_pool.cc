@@ -1,7 +1,12 @@
 // See thread_pool.h.
 #include "base/thread_pool.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <system_error>
+
+#include "base/error.h"
 
 namespace dure {
 namespace {
@@ -21,10 +26,25 @@ void relax() {
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) {
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { worker_loop(i); });
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { worker_loop(i); });
+  } catch (const std::system_error& error) {
+    const size_t started = workers_.size() + 1;
+    end_workers();
+    throw Error(
+        ErrorCode::failed,
+        fmt::format("the system gives no more than {} of {} threads: {}", started, threads,
+                    error.code().message()),
+        "raise the limit of processes or memory (ulimit -u, -v; pids.max of the container), "
+        "or take fewer threads");
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  end_workers();
+}
+
+void ThreadPool::end_workers() {
   job_.store(stop);
   job_.notify_all();
   for (std::thread& worker : workers_) worker.join();

@@ -12,7 +12,8 @@ namespace dure {
 
 class ThreadPool {
  public:
-  // `threads` counts the caller; values below 1 mean 1, which runs everything inline.
+  // `threads` counts the caller; values below 1 mean 1, which runs everything inline. Throws
+  // `failed` where the system gives fewer.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -41,6 +42,7 @@ class ThreadPool {
 
   void start_and_wait(int64_t count, Call call, const void* fn);
   void work(int thread);
+  void end_workers();
   void worker_loop(int thread);
   int await_change(const std::atomic<int>& state, int seen);
   bool join_job();

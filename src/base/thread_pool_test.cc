@@ -1,15 +1,21 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/error.h"
 
 namespace dure {
 namespace {
@@ -93,6 +99,26 @@ TEST(ThreadPool, IdleWorkersSleep) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_GE(std::count(states.begin(), states.end(), 'S'), 3) << states;
+}
+
+// In a process of its own, which gets no more address space than a few stacks take.
+TEST(ThreadPool, SaysWhereTheSystemGivesNoMoreThreads) {
+  const auto start_too_many = [] {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto most = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + (int64_t{20} << 20));
+    const rlimit limit{most, most};
+    setrlimit(RLIMIT_AS, &limit);
+    try {
+      ThreadPool pool(64);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.message().c_str());
+      std::_Exit(7);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(start_too_many(), ::testing::ExitedWithCode(7),
+              "the system gives no more than [0-9]+ of 64 threads");
 }
 
 }  // namespace
