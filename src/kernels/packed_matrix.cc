@@ -87,7 +87,7 @@ void PackedMatrix::pack_coded_row(const std::byte* row, DType type, const CodeGr
 
 void PackedMatrix::pack_rows(int64_t first, int64_t rows, const void* source, int64_t stride,
                              DType source_type) {
-  DURE_CHECK(first >= 0 && rows >= 0 && first + rows <= shape_.n);
+  DURE_CHECK(first >= 0 && rows >= 0 && first + rows <= shape_.n && !shape_.in_blocks());
   const int64_t panel_bytes = shape_.panel_bytes();
   if (panel_bytes == 0) return;  // a rank without columns of K has no bytes to point into
   const CodeGroups groups = shape_.coded() ? shape_.groups() : CodeGroups{};

@@ -13,8 +13,8 @@ class PackedMatrix {
  public:
   PackedMatrix() = default;
   explicit PackedMatrix(PackedShape shape);  // in memory of its own
-  // In memory of others, which outlives it: shape.bytes() bytes, aligned to 64, that hold zeros or
-  // a matrix packed before.
+  // In memory of others, which outlives it: shape.bytes() bytes, aligned to 64, that hold zeros, a
+  // matrix packed before, or the rows of one in blocks.
   PackedMatrix(PackedShape shape, std::byte* memory);
 
   const PackedShape& shape() const { return shape_; }
@@ -25,9 +25,12 @@ class PackedMatrix {
   // bytes apart, converting type (round to nearest even), or to codes as pack_codes.h says. For
   // gate_up, outputs count gate first,
   // then up: gate output i is i, up output i is n / 2 + i. Rows may come in any order; thread-safe
-  // for disjoint panels.
+  // for disjoint panels. Not for matrices in blocks.
   void pack_rows(int64_t first, int64_t rows, const void* source, int64_t stride,
                  DType source_type);
+
+  // Of a matrix in blocks: where those of an output lie, block_row_bytes() of them.
+  std::byte* blocks_of(int64_t output) { return data_ + shape_.block_row(output).offset; }
 
  private:
   // Where a row goes.

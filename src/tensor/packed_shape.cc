@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
+
 namespace dure {
 
 std::vector<int64_t> whole_segment(int64_t k) {
@@ -54,13 +56,47 @@ int64_t PackedShape::panel_bytes() const {
 }
 
 int64_t PackedShape::bytes() const {
-  return panels() * panel_bytes();
+  if (!in_blocks()) return panels() * panel_bytes();
+  int64_t sum = 0;
+  for (const BlockRows& rows : block_rows) sum += rows.count * block_row_bytes(rows.format);
+  return sum;
+}
+
+Range PackedShape::blocks_of_row(BlockFormat format) const {
+  const int64_t values = size_of(format).values;
+  const int64_t inputs = k();
+  if (inputs == 0) return {};
+  return {first_input / values, (first_input + inputs + values - 1) / values};
+}
+
+int64_t PackedShape::block_row_bytes(BlockFormat format) const {
+  return blocks_of_row(format).size() * size_of(format).bytes;
+}
+
+PackedShape::BlockRow PackedShape::block_row(int64_t output) const {
+  int64_t offset = 0;
+  for (const BlockRows& rows : block_rows) {
+    const int64_t bytes = block_row_bytes(rows.format);
+    if (output < rows.count) return {offset + output * bytes, rows.format};
+    offset += rows.count * bytes;
+    output -= rows.count;
+  }
+  DURE_CHECK(false);
+  return {};
+}
+
+int64_t PackedShape::output_at(int64_t panel, int64_t column) const {
+  const int64_t halves = order == PanelOrder::gate_up ? 2 : 1;
+  const int64_t output = panel / halves * panel_width + column;
+  return output < n / halves ? panel % halves * (n / halves) + output : -1;
 }
 
 bool PackedShape::alike(const PackedShape& other) const {
-  if (n != other.n || segments != other.segments || order != other.order || codes != other.codes) {
+  if (n != other.n || segments != other.segments || order != other.order || codes != other.codes ||
+      block_rows != other.block_rows) {
     return false;
   }
+  if (in_blocks() && first_input != other.first_input) return false;
   return coded() ? first_input % code_group == other.first_input % code_group
                  : dtype == other.dtype;
 }

@@ -4,11 +4,14 @@
 //   [n / 32 panels][segments][k of the segment / unit][32 outputs][unit]   unit = 2 for bf16, else
 //   1
 // Missing outputs and inputs are zeros. Matrices of integer codes: tensor/code_format.h.
+// A matrix may also be kept in a checkpoint's own blocks: row after row, those blocks of each
+// output that hold its inputs. Products make panels of it as they go.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "tensor/block_format.h"
 #include "tensor/code_format.h"
 #include "tensor/dtype.h"
 
@@ -40,21 +43,41 @@ enum class PanelOrder {
             // both halves, each padded to whole panels on its own.
 };
 
+// Outputs that follow each other and are kept in the same blocks.
+struct BlockRows {
+  int64_t count = 0;
+  BlockFormat format = BlockFormat::q8_0;
+  bool operator==(const BlockRows&) const = default;
+};
+
 struct PackedShape {
   int64_t n = 0;                  // outputs
   std::vector<int64_t> segments;  // inputs of each segment; sum = k
   DType dtype = DType::bf16;      // means nothing where there are codes
   PanelOrder order = PanelOrder::plain;
   CodeFormat codes = CodeFormat::none;
-  int64_t first_input = 0;  // of the weight, from which groups of codes are counted
+  int64_t first_input = 0;  // of the weight, from which groups of codes and blocks are counted
+  // Not empty: kept in blocks; panels are then made in `dtype`. The counts sum to n.
+  std::vector<BlockRows> block_rows;
 
   int64_t k() const;
   int64_t unit() const { return coded() ? code_step : dtype == DType::bf16 ? 2 : 1; }
   int64_t panels() const;
   int64_t padded_k() const;  // sum of the segments, or groups of codes, each rounded up to `unit`
-  int64_t panel_bytes() const;
-  int64_t bytes() const;  // as resident, padding included
+  int64_t panel_bytes() const;  // of those kept in blocks: of one that is made
+  int64_t bytes() const;        // as resident, padding included
   bool coded() const { return codes != CodeFormat::none; }
+  bool in_blocks() const { return !block_rows.empty(); }
+  Range blocks_of_row(BlockFormat format) const;  // counted from the weight's first input
+  int64_t block_row_bytes(BlockFormat format) const;
+  // Where the blocks of an output begin, and their format. Outputs count gate first, then up.
+  struct BlockRow {
+    int64_t offset = 0;
+    BlockFormat format = BlockFormat::q8_0;
+  };
+  BlockRow block_row(int64_t output) const;
+  // The output that is column `column` of a panel; -1: none.
+  int64_t output_at(int64_t panel, int64_t column) const;
   CodeGroups groups() const { return code_groups(segments, first_input); }
 
   // Whether one kernel call may read both, row counts apart.

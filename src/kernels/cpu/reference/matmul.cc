@@ -1,6 +1,7 @@
 // Matrix products of the reference backend, straight from the packed layout.
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "kernels/cpu/reference/reference_backend.h"
 #include "kernels/pack_codes.h"
@@ -50,10 +51,34 @@ float dot_codes(const float* x, const PackedMatrix& w, int64_t panel, int64_t co
   return tree.sum();
 }
 
+// The same for a matrix in blocks.
+float dot_blocks(const float* x, const PackedMatrix& w, int64_t output, Compute compute) {
+  const PackedShape& shape = w.shape();
+  const PackedShape::BlockRow row = shape.block_row(output);
+  const Range blocks = shape.blocks_of_row(row.format);
+  const int64_t values = size_of(row.format).values;
+  std::vector<float> weights(static_cast<size_t>(blocks.size() * values));
+  decode_blocks(row.format, w.data() + row.offset, blocks.size(), weights.data());
+  const float* weight = weights.data() + (shape.first_input - blocks.begin * values);
+  BinaryTree tree;
+  for (const int64_t length : shape.segments) {
+    float sum = 0.0f;
+    for (int64_t i = 0; i < length; ++i, ++x, ++weight) {
+      const float input = compute == Compute::bf16 ? float_from_bf16(bf16_from_float(*x)) : *x;
+      const float kept =
+          shape.dtype == DType::bf16 ? float_from_bf16(bf16_from_float(*weight)) : *weight;
+      sum = std::fma(input, kept, sum);
+    }
+    tree.push(sum);
+  }
+  return tree.sum();
+}
+
 // One output of one row: x[k] · column `column` of panel `panel`.
 float dot(const float* x, const PackedMatrix& w, int64_t panel, int64_t column, Compute compute) {
   const PackedShape& shape = w.shape();
   if (shape.coded()) return dot_codes(x, w, panel, column, compute);
+  if (shape.in_blocks()) return dot_blocks(x, w, shape.output_at(panel, column), compute);
   const int64_t unit = shape.unit();
   int64_t base = panel * shape.padded_k() * panel_width;
   BinaryTree tree;

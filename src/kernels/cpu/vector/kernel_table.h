@@ -16,6 +16,7 @@ inline constexpr int element_types = 3;         // indexed by DType: f32, bf16, 
 inline constexpr int cache_types = 4;           // and fp8
 inline constexpr int score_kinds = 3;           // indexed by RouteShape::Score
 inline constexpr int coded_types = 3;           // indexed by CodeFormat: none, q8, q4
+inline constexpr int block_kinds = 20;          // indexed by BlockFormat
 inline constexpr int glu_kinds = 3;  // indexed by Glu::Kind: silu, gelu_tanh, clamped_swish
 
 // out[rows, 32] = x · one panel of weights. A step is one unit of the packed layout: one input, a
@@ -56,6 +57,15 @@ struct PackTile {
   int32_t rows = 0;
   int32_t unit = 1;  // inputs that make one step
   void* out = nullptr;
+};
+
+// Blocks of a checkpoint on their way to a panel's numbers: `rows` of them, `stride` elements
+// apart, become columns. Elements are of 32 bits: fp32, or pairs of bf16.
+struct TurnTile {
+  const uint32_t* rows = nullptr;  // [32], each `count` elements
+  int64_t stride = 0;
+  int64_t count = 0;
+  uint32_t* out = nullptr;  // [count][32]
 };
 
 // A row of x on its way to integers (kernels/quantize_inputs.h).
@@ -204,6 +214,11 @@ struct KernelTable {
   int code_tile_rows = 0;
   int32_t code_bias = 0;
   void (*quantize_row)(const QuantizeRow&) = nullptr;
+
+  // Matrices in blocks (tensor/block_format.h). Null: no better than decode_blocks().
+  void (*decode[block_kinds])(const uint8_t* blocks, int64_t count, float* out) = {};
+  void (*round_row)(const float* x, int64_t count, uint16_t* out) = nullptr;  // to bf16
+  void (*turn)(const TurnTile&) = nullptr;
 
   // Epilogues: from a tile [rows][32] to `columns` outputs of rows `stride` apart; bias may be
   // null.

@@ -199,6 +199,37 @@ inline Lanes pair_second(Pairs x) {
           _mm256_castsi256_ps(_mm256_and_si256(x.b, high))};
 }
 
+// out[i][j] = in[j][i] of 16 rows of 16 elements, `from` and `to` elements apart.
+inline void turn_square(const uint32_t* in, int64_t from, uint32_t* out, int64_t to) {
+  for (int64_t row = 0; row < 16; row += 8) {
+    for (int64_t column = 0; column < 16; column += 8) {
+      __m256 a[8];
+      __m256 b[8];
+      for (int64_t i = 0; i < 8; ++i)
+        a[i] = _mm256_castsi256_ps(
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + (row + i) * from + column)));
+      for (int i = 0; i < 8; i += 2) {
+        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+      }
+      for (int i = 0; i < 8; i += 4) {
+        a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
+        a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xee);
+        a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
+        a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xee);
+      }
+      for (int64_t i = 0; i < 4; ++i) {
+        const auto put = [&](int64_t at, __m256 x) {
+          _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + (column + at) * to + row),
+                              _mm256_castps_si256(x));
+        };
+        put(i, _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
+        put(i + 4, _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+      }
+    }
+  }
+}
+
 // Rounded to bf16 (nearest even, NaN stays NaN); the lower halves of the result are zeros.
 inline __m256 round_to_bf16(__m256 x) {
   const __m256i bits = _mm256_castps_si256(x);

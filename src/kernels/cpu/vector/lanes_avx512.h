@@ -168,6 +168,34 @@ inline Lanes pair_second(Pairs a) {
   return {_mm512_castsi512_ps(_mm512_and_si512(a.bits, high))};
 }
 
+// out[i][j] = in[j][i] of 16 rows of 16 elements, `from` and `to` elements apart.
+inline void turn_square(const uint32_t* in, int64_t from, uint32_t* out, int64_t to) {
+  __m512i a[16];
+  __m512i b[16];
+  for (int i = 0; i < 16; ++i) a[i] = _mm512_loadu_si512(in + i * from);
+  for (int i = 0; i < 16; i += 2) {
+    b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+    b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+  }
+  // Of four rows, in each quarter of a register: element 4q + i, 0 <= i < 4.
+  for (int i = 0; i < 16; i += 4) {
+    a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
+    a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
+    a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
+    a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    const __m512i low_a = _mm512_shuffle_i32x4(a[i], a[i + 4], 0x88);  // quarters 0 and 2
+    const __m512i high_a = _mm512_shuffle_i32x4(a[i], a[i + 4], 0xdd);
+    const __m512i low_b = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0x88);
+    const __m512i high_b = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0xdd);
+    _mm512_storeu_si512(out + i * to, _mm512_shuffle_i32x4(low_a, low_b, 0x88));
+    _mm512_storeu_si512(out + (i + 8) * to, _mm512_shuffle_i32x4(low_a, low_b, 0xdd));
+    _mm512_storeu_si512(out + (i + 4) * to, _mm512_shuffle_i32x4(high_a, high_b, 0x88));
+    _mm512_storeu_si512(out + (i + 12) * to, _mm512_shuffle_i32x4(high_a, high_b, 0xdd));
+  }
+}
+
 // Rounded to bf16 (nearest even, NaN stays NaN), as the upper halves of 32-bit lanes.
 inline __m512i rounded_bits(Lanes a) {
   const __m512i bits = _mm512_castps_si512(a.v);

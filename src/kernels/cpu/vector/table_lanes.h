@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/vector/attention_lanes.h"
+#include "kernels/cpu/vector/block_lanes.h"
 #include "kernels/cpu/vector/code_lanes.h"
 #include "kernels/cpu/vector/conv_lanes.h"
 #include "kernels/cpu/vector/glu_lanes.h"
@@ -33,6 +34,8 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.code_tile_rows = code_rows;
   table.code_bias = SignedDot::bias;
   table.quantize_row = quantize_row;
+  table.round_row = round_row;
+  table.turn = turn;
   table.finish_plain = finish_plain;
   table.finish_glu[0] = finish_glu<Silu>;
   table.finish_glu[1] = finish_glu<GeluTanh>;

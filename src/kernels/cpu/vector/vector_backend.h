@@ -123,6 +123,18 @@ class VectorBackend final : public Backend {
   void pack_tile(const Product& product, const Path& path, const Tile& tile);
   void run_item(const Product& product, const Path& path, const Item& item, int thread);
 
+  // Matrices in blocks (vector_blocks.cc): a panel as others are resident, and what that takes
+  // beside the panel.
+  static int64_t block_scratch_bytes();
+  const std::byte* made_panels(const PackedMatrix& matrix, int64_t first, int64_t count,
+                               int64_t panel_bytes, int thread);
+  void make_panel(const PackedMatrix& matrix, int64_t panel, std::byte* scratch,
+                  std::byte* out) const;
+  void decode_row(const PackedMatrix& matrix, int64_t output, int64_t chunk, float* values,
+                  std::byte* to) const;
+  void place_inputs(const std::byte* rows, int64_t at, int64_t from, int64_t count,
+                    const PackedShape& shape, std::byte* segment) const;
+
   // A row of x as integers: [padded k] codes and room for a group, [groups] scales, [groups] sums.
   struct QuantizedRow {
     int8_t* codes = nullptr;
@@ -198,6 +210,7 @@ class VectorBackend final : public Backend {
 
   AlignedBuffer packed_x_;
   std::vector<AlignedBuffer> thread_scratch_;  // [threads]
+  std::vector<AlignedBuffer> thread_panels_;   // [threads]: made of blocks, and what that takes
   std::vector<RouteScratch> route_scratch_;    // [threads]
   std::vector<SampleScratch> sample_scratch_;  // [threads]
   std::vector<Tile> tiles_;

@@ -159,6 +159,17 @@ void VectorBackend::pack_tile(const Product& product, const Path& path, const Ti
   path.pack(pack);
 }
 
+// Of a matrix in blocks.
+const std::byte* VectorBackend::made_panels(const PackedMatrix& matrix, int64_t first,
+                                            int64_t count, int64_t panel_bytes, int thread) {
+  std::byte* const scratch = thread_panels_[static_cast<size_t>(thread)].data();
+  std::byte* const panels = scratch + block_scratch_bytes();
+  for (int64_t i = 0; i < count; ++i) {
+    make_panel(matrix, first + i, scratch, panels + i * panel_bytes);
+  }
+  return panels;
+}
+
 void VectorBackend::run_item(const Product& product, const Path& path, const Item& item,
                              int thread) {
   const PackedMatrix& matrix = product.matrices[static_cast<size_t>(item.matrix)];
@@ -176,8 +187,9 @@ void VectorBackend::run_item(const Product& product, const Path& path, const Ite
   const int32_t tiles = item.tile_end - item.tile;
 
   for (int64_t panel = item.panel; panel < item.panel_end; panel += together) {
-    const char* const weights =
-        reinterpret_cast<const char*>(matrix.data()) + panel * path.panel_bytes;
+    const char* const weights = reinterpret_cast<const char*>(
+        shape.in_blocks() ? made_panels(matrix, panel, together, path.panel_bytes, thread)
+                          : matrix.data() + panel * path.panel_bytes);
     const int64_t first = panel / together * panel_width;
     const int32_t columns = static_cast<int32_t>(std::min(outputs - first, panel_width));
     for (int32_t t = 0; t < tiles; ++t) {
@@ -228,6 +240,10 @@ void VectorBackend::multiply(const Product& product) {
   for (AlignedBuffer& scratch : thread_scratch_)
     reserve(scratch, (2 * most_tile_rows * panel_width + tree_floats(steps_.size())) *
                          static_cast<int64_t>(sizeof(float)));
+  if (shape.in_blocks()) {
+    for (AlignedBuffer& panels : thread_panels_)
+      reserve(panels, block_scratch_bytes() + (path.glu ? 2 : 1) * path.panel_bytes);
+  }
   plan_tiles(product, path);
   plan_items(shape, path);
   if (path.pack == nullptr) quantize_rows(product, shape);

@@ -8,6 +8,7 @@ namespace dure {
 VectorBackend::VectorBackend(std::string_view isa, const KernelTable& kernels, int threads)
     : isa_(isa), kernels_(kernels), pool_(threads) {
   thread_scratch_.resize(static_cast<size_t>(pool_.threads()));
+  thread_panels_.resize(static_cast<size_t>(pool_.threads()));
   sample_scratch_.resize(static_cast<size_t>(pool_.threads()));
 }
 

@@ -1,0 +1,116 @@
+// Matrices that are kept in a checkpoint's blocks: one panel of them at a time becomes what the
+// products read, and is used for all rows of x before the next is made. The numbers are those that
+// a loader would have made of the blocks, so the products are the same to the bit.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/vector/vector_backend.h"
+#include "tensor/float_bits.h"
+
+namespace dure {
+namespace {
+
+constexpr int64_t chunk_values = most_block_values;  // whole blocks of any format
+
+}  // namespace
+
+int64_t VectorBackend::block_scratch_bytes() {
+  return panel_width * chunk_values * static_cast<int64_t>(sizeof(float)) * 2;
+}
+
+// Values [chunk * 256, ...) of an output's weights, as far as its blocks hold them, to `to` in the
+// panel's type.
+void VectorBackend::decode_row(const PackedMatrix& matrix, int64_t output, int64_t chunk,
+                               float* values, std::byte* to) const {
+  const PackedShape& shape = matrix.shape();
+  const PackedShape::BlockRow row = shape.block_row(output);
+  const BlockSize size = size_of(row.format);
+  const Range held = shape.blocks_of_row(row.format);
+  const int64_t each = chunk_values / size.values;
+  const int64_t begin = std::max(chunk * each, held.begin);
+  const int64_t end = std::min((chunk + 1) * each, held.end);
+  if (begin >= end) return;
+  const std::byte* const blocks = matrix.data() + row.offset + (begin - held.begin) * size.bytes;
+  const int64_t at = (begin - chunk * each) * size.values;
+  const int64_t count = (end - begin) * size.values;
+  float* const out = shape.dtype == DType::f32 ? reinterpret_cast<float*>(to) + at : values;
+  if (const auto decode = kernels_.decode[static_cast<size_t>(row.format)]) {
+    decode(reinterpret_cast<const uint8_t*>(blocks), end - begin, out);
+  } else {
+    decode_blocks(row.format, blocks, end - begin, out);
+  }
+  if (shape.dtype == DType::bf16) {
+    kernels_.round_row(values, count, reinterpret_cast<uint16_t*>(to) + at);
+  }
+}
+
+// Inputs [from, from + count) of a segment, which begin at element `at` of the rows of a chunk, to
+// their place in the panel's part of that segment.
+void VectorBackend::place_inputs(const std::byte* rows, int64_t at, int64_t from, int64_t count,
+                                 const PackedShape& shape, std::byte* segment) const {
+  const int64_t bytes = bytes_of(shape.dtype);
+  const int64_t unit = shape.unit();
+  const int64_t stride = chunk_values * bytes;
+  // One by one where pairs are cut: at the ends of segments and of what a rank holds.
+  const auto place = [&](int64_t i) {
+    for (int64_t column = 0; column < panel_width; ++column) {
+      const int64_t input = from + i;
+      std::memcpy(segment + ((input / unit * panel_width + column) * unit + input % unit) * bytes,
+                  rows + column * stride + (at + i) * bytes, static_cast<size_t>(bytes));
+    }
+  };
+  if (at % unit != from % unit) {
+    for (int64_t i = 0; i < count; ++i) place(i);
+    return;
+  }
+  int64_t i = 0;
+  for (; i < count && (from + i) % unit != 0; ++i) place(i);
+  TurnTile tile;
+  tile.rows = reinterpret_cast<const uint32_t*>(rows + (at + i) * bytes);
+  tile.stride = stride / static_cast<int64_t>(sizeof(uint32_t));
+  tile.count = (count - i) / unit;
+  tile.out = reinterpret_cast<uint32_t*>(segment + (from + i) * panel_width * bytes);
+  kernels_.turn(tile);
+  for (i += tile.count * unit; i < count; ++i) place(i);
+}
+
+void VectorBackend::make_panel(const PackedMatrix& matrix, int64_t panel, std::byte* scratch,
+                               std::byte* out) const {
+  const PackedShape& shape = matrix.shape();
+  const int64_t bytes = bytes_of(shape.dtype);
+  auto* const values = reinterpret_cast<float*>(scratch);
+  std::byte* const rows = scratch + panel_width * chunk_values * sizeof(float);
+  std::memset(rows, 0, static_cast<size_t>(panel_width * chunk_values * bytes));
+  size_t segment = 0;
+  int64_t done = 0;  // inputs of the segment
+  int64_t input = shape.first_input;
+  const int64_t end = input + shape.k();
+  while (input < end) {
+    const int64_t chunk = input / chunk_values;
+    for (int64_t column = 0; column < panel_width; ++column) {
+      const int64_t output = shape.output_at(panel, column);
+      if (output < 0) break;
+      decode_row(matrix, output, chunk, values, rows + column * chunk_values * bytes);
+    }
+    const int64_t chunk_end = std::min((chunk + 1) * chunk_values, end);
+    while (input < chunk_end) {
+      const int64_t length = shape.segments[segment];
+      const int64_t count = std::min(length - done, chunk_end - input);
+      place_inputs(rows, input - chunk * chunk_values, done, count, shape, out);
+      input += count;
+      done += count;
+      if (done < length) continue;
+      const int64_t padded = (length + shape.unit() - 1) / shape.unit() * shape.unit();
+      // The second half of a last pair.
+      for (int64_t column = 0; column < panel_width && length < padded; ++column) {
+        std::memset(out + ((length / 2 * panel_width + column) * 2 + 1) * bytes, 0,
+                    static_cast<size_t>(bytes));
+      }
+      out += padded * panel_width * bytes;
+      done = 0;
+      ++segment;
+    }
+  }
+}
+
+}  // namespace dure
