@@ -155,19 +155,35 @@ bool decides(Slot slot) {
 
 // The type that holds exactly what all weights of each product are stored in: the matrices that are
 // stacked, and those of a layer's experts or heads, which the kernels read in one call. It is taken
-// over all of them, on whatever rank they lie, so that no layout changes a kernel.
+// over all of them, on whatever rank they lie, so that no layout changes a kernel. And whether all
+// of them may be kept in blocks, those of experts or heads in the same ones.
 class StoredTypes {
  public:
   explicit StoredTypes(const std::vector<Weight>& weights) {
     for (const Weight& weight : weights) {
-      const auto [at, fresh] = types_.try_emplace({weight.layer, slot_of(weight)}, weight.dtype);
-      if (!fresh && at->second != weight.dtype) at->second = DType::f32;
+      const auto [at, fresh] =
+          types_.try_emplace({weight.layer, slot_of(weight)}, Stored{weight.dtype, true, {}});
+      Stored& stored = at->second;
+      if (stored.type != weight.dtype) stored.type = DType::f32;
+      stored.in_blocks = stored.in_blocks && weight.rows_of_blocks();
+      if (!stored.in_blocks) continue;
+      const auto [part, first] = stored.blocks.try_emplace(weight.part, *weight.blocks);
+      stored.in_blocks = part->second == *weight.blocks;
     }
   }
-  DType of(const Weight& weight) const { return types_.at({weight.layer, slot_of(weight)}); }
+  DType of(const Weight& weight) const { return stored(weight).type; }
+  bool in_blocks(const Weight& weight) const { return stored(weight).in_blocks; }
 
  private:
-  std::map<std::pair<int, Slot>, DType> types_;
+  struct Stored {
+    DType type = DType::bf16;
+    bool in_blocks = true;
+    std::map<Part, BlockFormat> blocks;
+  };
+  const Stored& stored(const Weight& weight) const {
+    return types_.at({weight.layer, slot_of(weight)});
+  }
+  std::map<std::pair<int, Slot>, Stored> types_;
 };
 
 void finish(Resident& resident, const StoredTypes& types, const ModelSpec& spec,
@@ -185,8 +201,14 @@ void finish(Resident& resident, const StoredTypes& types, const ModelSpec& spec,
   shape.dtype = decides(resident.slot) ? stored : resident_dtype(stored, arithmetic.compute);
   if (!decides(resident.slot) && first.weight->shape[1] >= quantized_inputs) {
     shape.codes = arithmetic.quantize;
-    shape.first_input = first.slice.inputs.begin;
   }
+  const bool in_blocks = !shape.coded() && types.in_blocks(*first.weight);
+  if (in_blocks) {
+    for (const ResidentPiece& piece : resident.pieces) {
+      shape.block_rows.push_back({piece.slice.outputs.size(), *piece.weight->blocks});
+    }
+  }
+  if (shape.coded() || in_blocks) shape.first_input = first.slice.inputs.begin;
   shape.order = is_gate(first.weight->part) ? PanelOrder::gate_up : PanelOrder::plain;
   shape.segments = segments_of(first, spec, layout, share);
 }
@@ -205,6 +227,7 @@ int64_t Resident::bytes() const {
 
 int64_t Resident::payload() const {
   if (blocks) return pieces[0].weight->bytes_of_elements(elements());
+  if (form == Form::packed && shape.in_blocks()) return shape.bytes();
   if (form == Form::packed && shape.coded()) {
     const auto groups = static_cast<int64_t>(shape.groups().inputs.size());
     return shape.n * (shape.k() * code_bits(shape.codes) + groups * 16) / 8;

@@ -82,7 +82,7 @@ enum class Slot {
 };
 
 enum class Form {
-  packed,  // PackedMatrix of `shape`
+  packed,  // PackedMatrix of `shape`, or, where all of it is, in the file's blocks
   table,   // rows [outputs][inputs] of `dtype`, or in blocks, as in the file
   vector,  // fp32, whatever the file holds
   turned,  // the same of matrices, [inputs][outputs]

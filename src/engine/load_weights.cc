@@ -40,11 +40,14 @@ void load_one(const CheckpointReader& checkpoint, const Resident& resident, std:
               ReadBuffers& buffers, std::atomic<int64_t>* bytes_read) {
   std::optional<PackedMatrix> matrix;
   if (resident.form == Form::packed) matrix.emplace(resident.shape, memory);
+  const bool in_blocks = resident.blocks || resident.shape.in_blocks();
   const int64_t outputs = outputs_of(resident);
   int64_t done = 0;  // outputs of the pieces before
   for (const ResidentPiece& piece : resident.pieces) {
-    if (resident.blocks) {
-      read_stored_rows(checkpoint, piece, memory, bytes_read);
+    if (in_blocks) {
+      std::byte* const to = matrix ? matrix->blocks_of(done) : memory;
+      read_stored_rows(checkpoint, piece, to, bytes_read);
+      done += piece.slice.outputs.size();
       continue;
     }
     const DType type = piece.weight->dtype;

@@ -135,19 +135,30 @@ class SliceReader {
 
 void read_stored_rows(const CheckpointReader& checkpoint, const ResidentPiece& piece, std::byte* to,
                       std::atomic<int64_t>* bytes_read) {
+  constexpr int64_t most_at_once = int64_t{32} << 20;
   const Weight& weight = *piece.weight;
-  const int64_t width = weight.shape[1];
-  DURE_CHECK(weight.view.row_stride == width && weight.view.block_rows == 0 &&
-             piece.slice.inputs.size() == width);
-  const int64_t row_bytes = weight.bytes_of_elements(width);
-  const int64_t first = weight.view.row(piece.slice.outputs.begin) / width;
+  const BlockSize size = size_of(*weight.blocks);
   const StoredTensor& tensor = *checkpoint.find(weight.name);
-  constexpr int64_t at_once = int64_t{32} << 20;
-  const int64_t bytes = piece.slice.outputs.size() * row_bytes;
-  for (int64_t done = 0; done < bytes; done += at_once) {
-    const int64_t now = std::min(at_once, bytes - done);
-    checkpoint.read(tensor, first * row_bytes + done, now, to + done);
-    *bytes_read += now;
+  const Range& inputs = piece.slice.inputs;
+  if (inputs.size() == 0) return;
+  const Range blocks = {inputs.begin / size.values, (inputs.end + size.values - 1) / size.values};
+  const int64_t row_bytes = blocks.size() * size.bytes;
+  const auto place_of = [&](int64_t output) {
+    return (weight.view.row(output) / size.values + blocks.begin) * size.bytes;
+  };
+  const Range& outputs = piece.slice.outputs;
+  for (int64_t output = outputs.begin; output < outputs.end;) {
+    // Rows that follow each other are one read.
+    const int64_t at = place_of(output);
+    int64_t rows = 1;
+    while (output + rows < outputs.end && (rows + 1) * row_bytes <= most_at_once &&
+           place_of(output + rows) == at + rows * row_bytes) {
+      ++rows;
+    }
+    checkpoint.read(tensor, at, rows * row_bytes, to);
+    to += rows * row_bytes;
+    output += rows;
+    *bytes_read += rows * weight.bytes_of_elements(inputs.size());
   }
 }
 

@@ -18,7 +18,7 @@ struct ReadBuffers {
   std::vector<float> values;      // of them
 };
 
-// Copies a slice of whole rows, as the tensor that it is a part of holds them, to `to`.
+// Copies the blocks that hold a slice (Weight::rows_of_blocks()), row after row, to `to`.
 void read_stored_rows(const CheckpointReader& checkpoint, const ResidentPiece& piece, std::byte* to,
                       std::atomic<int64_t>* bytes_read);
 

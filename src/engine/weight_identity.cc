@@ -35,6 +35,9 @@ void add_resident(const Resident& resident, std::string* text) {
                  resident.shape.n, static_cast<int>(resident.shape.dtype),
                  static_cast<int>(resident.shape.order), to_string(resident.shape.codes),
                  resident.shape.first_input, fmt::join(resident.shape.segments, " "));
+  for (const BlockRows& rows : resident.shape.block_rows) {
+    fmt::format_to(to, "in blocks {} {}\n", rows.count, to_string(rows.format));
+  }
   for (const ResidentPiece& piece : resident.pieces) {
     fmt::format_to(to, "piece {} {} {} {} {} {}\n", piece.weight->name, piece.slice.outputs.begin,
                    piece.slice.outputs.end, piece.slice.inputs.begin, piece.slice.inputs.end,

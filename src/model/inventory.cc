@@ -77,6 +77,13 @@ int64_t Weight::bytes_of_elements(int64_t count) const {
   return (count * block.bytes + block.values - 1) / block.values;
 }
 
+bool Weight::rows_of_blocks() const {
+  if (!blocks || !is_matrix() || plus_one || view.column_stride != 1) return false;
+  const int64_t values = size_of(*blocks).values;
+  return shape[1] % values == 0 && view.offset % values == 0 && view.row_stride % values == 0 &&
+         view.block_stride % values == 0;
+}
+
 namespace {
 
 // Of the layers with `is_listed` set.

@@ -156,6 +156,8 @@ struct Weight {
   int64_t bytes_of_elements(int64_t count) const;  // as stored; of parts of blocks their share
   int64_t bytes() const { return bytes_of_elements(elements()); }
   bool is_matrix() const { return shape.size() == 2; }
+  // Whether its rows are whole blocks, so that they can be kept as these.
+  bool rows_of_blocks() const;
 };
 
 // In checkpoint order: embedding, layers, final norm, head. Types are spec.dtype, but fp32 for a

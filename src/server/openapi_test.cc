@@ -63,8 +63,9 @@ bool fits(const Json& value, const Json& schema) {
     } else if (keyword == "maxItems") {
       fine = !value.is_array() || value.size() <= said.get<size_t>();
     } else if (keyword == "items") {
-      fine = !value.is_array() || std::all_of(value.begin(), value.end(),
-                                              [&](const Json& entry) { return fits(entry, said); });
+      fine = !value.is_array() ||
+             std::all_of(value.begin(), value.end(),
+                         [&, said = said](const Json& entry) { return fits(entry, said); });
     } else if (keyword == "propertyNames") {
       for (const std::string& name : names_of(value)) {
         fine = fine && fits(Json(name), said);
