@@ -116,6 +116,30 @@ void matmul(benchmark::State& state, Machine& machine, const PackedShape& shape,
           });
 }
 
+// The same of a matrix in a checkpoint's blocks.
+void block_matmul(benchmark::State& state, Machine& machine, BlockFormat format, int64_t rows) {
+  PackedShape shape{5120, whole_segment(2048), DType::bf16, PanelOrder::plain};
+  shape.block_rows = {{shape.n, format}};
+  std::vector<PackedMatrix> copies;
+  for (int64_t bytes = 0; bytes < int64_t{160} << 20; bytes += shape.bytes()) {
+    PackedMatrix& matrix = copies.emplace_back(shape);
+    for (int64_t output = 0; output < shape.n; ++output) {
+      std::byte* const row = matrix.blocks_of(output);
+      for (int64_t i = 0; i < shape.block_row_bytes(format); ++i)
+        row[i] = static_cast<std::byte>((output * 31 + i * 7) % 60);
+    }
+  }
+  const auto x = random_floats(rows * shape.k(), 1);
+  std::vector<float> out(static_cast<size_t>(rows * shape.n));
+  size_t turn = 0;
+  measure(state, machine, products_of(Compute::bf16, CodeFormat::none),
+          2.0 * static_cast<double>(rows * shape.n * shape.k()), static_cast<double>(shape.bytes()),
+          [&] {
+            machine.backend->matmul(x.data(), rows, copies[turn++ % copies.size()], nullptr,
+                                    Compute::bf16, out.data());
+          });
+}
+
 // Expert choice: each row takes `top_k` of `experts` at random.
 struct Routing {
   std::vector<int32_t> source;
@@ -340,6 +364,15 @@ void register_all(Machine& machine) {
               matmul(state, machine, shape, Compute::bf16, rows);
             });
       }
+    }
+  }
+  for (const BlockFormat format : block_formats) {
+    for (const int64_t rows : {1, 16, 512}) {
+      add("matmul_blocks/" + std::string(to_string(format)) +
+              "_5120x2048/rows:" + std::to_string(rows),
+          [&machine, format, rows](benchmark::State& state) {
+            block_matmul(state, machine, format, rows);
+          });
     }
   }
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {

@@ -199,6 +199,60 @@ inline Lanes pair_second(Pairs x) {
           _mm256_castsi256_ps(_mm256_and_si256(x.b, high))};
 }
 
+// 16 whole numbers, for what the bits of codes say.
+struct Whole {
+  __m256i a, b;
+};
+inline __m128i load_eight_bytes(const uint8_t* p) {
+  return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+}
+inline Whole load_u8(const uint8_t* p) {
+  return {_mm256_cvtepu8_epi32(load_eight_bytes(p)), _mm256_cvtepu8_epi32(load_eight_bytes(p + 8))};
+}
+inline Lanes load_i8(const uint8_t* p) {
+  return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(load_eight_bytes(p))),
+          _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(load_eight_bytes(p + 8)))};
+}
+inline Whole shift_right(Whole x, int n) {
+  const __m128i count = _mm_cvtsi32_si128(n);
+  return {_mm256_srl_epi32(x.a, count), _mm256_srl_epi32(x.b, count)};
+}
+inline Whole shift_left(Whole x, int n) {
+  const __m128i count = _mm_cvtsi32_si128(n);
+  return {_mm256_sll_epi32(x.a, count), _mm256_sll_epi32(x.b, count)};
+}
+inline Whole operator&(Whole x, int mask) {
+  const __m256i all_bits = _mm256_set1_epi32(mask);
+  return {_mm256_and_si256(x.a, all_bits), _mm256_and_si256(x.b, all_bits)};
+}
+inline Whole operator|(Whole x, Whole y) {
+  return {_mm256_or_si256(x.a, y.a), _mm256_or_si256(x.b, y.b)};
+}
+// Bit i of a word.
+inline Whole bits_of(uint32_t word) {
+  const __m256i all_bits = _mm256_set1_epi32(static_cast<int>(word));
+  return Whole{_mm256_srlv_epi32(all_bits, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
+               _mm256_srlv_epi32(all_bits, _mm256_setr_epi32(8, 9, 10, 11, 12, 13, 14, 15))} &
+         1;
+}
+inline Lanes to_lanes(Whole x) {
+  return {_mm256_cvtepi32_ps(x.a), _mm256_cvtepi32_ps(x.b)};
+}
+// levels[x], of 16.
+inline Lanes choose(Lanes levels, Whole x) {
+  const auto of_eight = [&](__m256i index) {  // its fourth bit becomes the sign that blends
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(levels.a, index),
+                            _mm256_permutevar8x32_ps(levels.b, index),
+                            _mm256_castsi256_ps(_mm256_slli_epi32(index, 28)));
+  };
+  return {of_eight(x.a), of_eight(x.b)};
+}
+inline float half_at(const uint8_t* p) {
+  uint16_t bits;
+  __builtin_memcpy(&bits, p, sizeof bits);
+  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
+}
+
 // out[i][j] = in[j][i] of 16 rows of 16 elements, `from` and `to` elements apart.
 inline void turn_square(const uint32_t* in, int64_t from, uint32_t* out, int64_t to) {
   for (int64_t row = 0; row < 16; row += 8) {

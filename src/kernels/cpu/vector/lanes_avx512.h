@@ -168,6 +168,47 @@ inline Lanes pair_second(Pairs a) {
   return {_mm512_castsi512_ps(_mm512_and_si512(a.bits, high))};
 }
 
+// 16 whole numbers, for what the bits of codes say.
+struct Whole {
+  __m512i v;
+};
+inline Whole load_u8(const uint8_t* p) {
+  return {_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+inline Lanes load_i8(const uint8_t* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
+}
+inline Whole shift_right(Whole a, int n) {
+  return {_mm512_srl_epi32(a.v, _mm_cvtsi32_si128(n))};
+}
+inline Whole shift_left(Whole a, int n) {
+  return {_mm512_sll_epi32(a.v, _mm_cvtsi32_si128(n))};
+}
+inline Whole operator&(Whole a, int mask) {
+  return {_mm512_and_si512(a.v, _mm512_set1_epi32(mask))};
+}
+inline Whole operator|(Whole a, Whole b) {
+  return {_mm512_or_si512(a.v, b.v)};
+}
+// Bit i of a word.
+inline Whole bits_of(uint32_t word) {
+  const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return Whole{_mm512_srlv_epi32(_mm512_set1_epi32(static_cast<int>(word)), number)} & 1;
+}
+inline Lanes to_lanes(Whole a) {
+  return {_mm512_cvtepi32_ps(a.v)};
+}
+// levels[a], of 16.
+inline Lanes choose(Lanes levels, Whole a) {
+  return {_mm512_permutexvar_ps(a.v, levels.v)};
+}
+inline float half_at(const uint8_t* p) {
+  uint16_t bits;
+  __builtin_memcpy(&bits, p, sizeof bits);
+  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
+}
+
 // out[i][j] = in[j][i] of 16 rows of 16 elements, `from` and `to` elements apart.
 inline void turn_square(const uint32_t* in, int64_t from, uint32_t* out, int64_t to) {
   __m512i a[16];

@@ -130,7 +130,9 @@ class VectorBackend final : public Backend {
                                int64_t panel_bytes, int thread);
   void make_panel(const PackedMatrix& matrix, int64_t panel, std::byte* scratch,
                   std::byte* out) const;
-  void decode_row(const PackedMatrix& matrix, int64_t output, int64_t chunk, float* values,
+  struct RowOfBlocks;
+  static RowOfBlocks row_of_blocks(const PackedMatrix& matrix, int64_t output);
+  void decode_row(const RowOfBlocks& row, int64_t chunk, DType type, float* values,
                   std::byte* to) const;
   void place_inputs(const std::byte* rows, int64_t at, int64_t from, int64_t count,
                     const PackedShape& shape, std::byte* segment) const;

@@ -18,29 +18,40 @@ int64_t VectorBackend::block_scratch_bytes() {
   return panel_width * chunk_values * static_cast<int64_t>(sizeof(float)) * 2;
 }
 
-// Values [chunk * 256, ...) of an output's weights, as far as its blocks hold them, to `to` in the
-// panel's type.
-void VectorBackend::decode_row(const PackedMatrix& matrix, int64_t output, int64_t chunk,
-                               float* values, std::byte* to) const {
-  const PackedShape& shape = matrix.shape();
-  const PackedShape::BlockRow row = shape.block_row(output);
-  const BlockSize size = size_of(row.format);
-  const Range held = shape.blocks_of_row(row.format);
-  const int64_t each = chunk_values / size.values;
-  const int64_t begin = std::max(chunk * each, held.begin);
-  const int64_t end = std::min((chunk + 1) * each, held.end);
+// The blocks of one output.
+struct VectorBackend::RowOfBlocks {
+  const std::byte* blocks = nullptr;  // null: no output
+  Range held;                         // counted from the weight's first input
+  BlockSize size;
+  BlockFormat format = BlockFormat::q8_0;
+};
+
+VectorBackend::RowOfBlocks VectorBackend::row_of_blocks(const PackedMatrix& matrix,
+                                                        int64_t output) {
+  if (output < 0) return {};
+  const PackedShape::BlockRow row = matrix.shape().block_row(output);
+  return {matrix.data() + row.offset, matrix.shape().blocks_of_row(row.format), size_of(row.format),
+          row.format};
+}
+
+// Values [chunk * 256, ...), as far as the row's blocks hold them, to `to` in the panel's type.
+void VectorBackend::decode_row(const RowOfBlocks& row, int64_t chunk, DType type, float* values,
+                               std::byte* to) const {
+  const int64_t each = chunk_values / row.size.values;
+  const int64_t begin = std::max(chunk * each, row.held.begin);
+  const int64_t end = std::min((chunk + 1) * each, row.held.end);
   if (begin >= end) return;
-  const std::byte* const blocks = matrix.data() + row.offset + (begin - held.begin) * size.bytes;
-  const int64_t at = (begin - chunk * each) * size.values;
-  const int64_t count = (end - begin) * size.values;
-  float* const out = shape.dtype == DType::f32 ? reinterpret_cast<float*>(to) + at : values;
+  const std::byte* const blocks = row.blocks + (begin - row.held.begin) * row.size.bytes;
+  const int64_t at = (begin - chunk * each) * row.size.values;
+  float* const out = type == DType::f32 ? reinterpret_cast<float*>(to) + at : values;
   if (const auto decode = kernels_.decode[static_cast<size_t>(row.format)]) {
     decode(reinterpret_cast<const uint8_t*>(blocks), end - begin, out);
   } else {
     decode_blocks(row.format, blocks, end - begin, out);
   }
-  if (shape.dtype == DType::bf16) {
-    kernels_.round_row(values, count, reinterpret_cast<uint16_t*>(to) + at);
+  if (type == DType::bf16) {
+    kernels_.round_row(values, (end - begin) * row.size.values,
+                       reinterpret_cast<uint16_t*>(to) + at);
   }
 }
 
@@ -81,17 +92,17 @@ void VectorBackend::make_panel(const PackedMatrix& matrix, int64_t panel, std::b
   auto* const values = reinterpret_cast<float*>(scratch);
   std::byte* const rows = scratch + panel_width * chunk_values * sizeof(float);
   std::memset(rows, 0, static_cast<size_t>(panel_width * chunk_values * bytes));
+  RowOfBlocks columns[panel_width];
+  for (int64_t column = 0; column < panel_width; ++column)
+    columns[column] = row_of_blocks(matrix, shape.output_at(panel, column));
   size_t segment = 0;
   int64_t done = 0;  // inputs of the segment
   int64_t input = shape.first_input;
   const int64_t end = input + shape.k();
   while (input < end) {
     const int64_t chunk = input / chunk_values;
-    for (int64_t column = 0; column < panel_width; ++column) {
-      const int64_t output = shape.output_at(panel, column);
-      if (output < 0) break;
-      decode_row(matrix, output, chunk, values, rows + column * chunk_values * bytes);
-    }
+    for (int64_t column = 0; column < panel_width && columns[column].blocks; ++column)
+      decode_row(columns[column], chunk, shape.dtype, values, rows + column * chunk_values * bytes);
     const int64_t chunk_end = std::min((chunk + 1) * chunk_values, end);
     while (input < chunk_end) {
       const int64_t length = shape.segments[segment];
