@@ -53,10 +53,11 @@ template <typename Code>
 void decode_with_minima(const uint8_t* block, float* to, Code code) {
   const float scale = half_at(block);
   const float minimum = half_at(block + 2);
+  uint8_t own[2 * groups_of_32];
+  scales_and_minima(block + 4, own);
   for (int group = 0; group < groups_of_32; ++group) {
-    const ScaleAndMinimum own = scale_and_minimum(block + 4, group);
-    const float step = scale * own.scale;
-    const float less = minimum * own.minimum;
+    const float step = scale * static_cast<float>(own[group]);
+    const float less = minimum * static_cast<float>(own[group + groups_of_32]);
     for (int i = 0; i < 32; ++i) *to++ = step * static_cast<float>(code(group, i)) - less;
   }
 }

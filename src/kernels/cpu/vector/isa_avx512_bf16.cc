@@ -3,6 +3,9 @@
 // for what must not be included here.
 #include "kernels/cpu/vector/lanes_avx512.h"
 //
+#include "kernels/cpu/vector/block_lanes.h"
+//
+#include "kernels/cpu/vector/block_tables_avx512.h"
 #include "kernels/cpu/vector/kernel_table.h"
 #include "kernels/cpu/vector/tree_lanes.h"
 
@@ -42,6 +45,15 @@ void multiply_pairs(const MatmulTile& tile) {
   }
 }
 
+// The instruction makes zeros of subnormal numbers. What an fp16 scale times integers gives, and
+// the difference of two such products, is none: all are multiples of 2^-24, exact in fp32.
+struct OutBf16Rounded {
+  using Number = uint16_t;
+  static __m256i bits(Lanes x) { return (__m256i)_mm512_cvtneps_pbh(x.v); }
+  static void put(uint16_t* to, Lanes x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bits(x));
+  }
+};
 template <int R = register_rows>
 void multiply(const MatmulTile& tile) {
   if (tile.rows == R) return multiply_pairs<R>(tile);
@@ -64,6 +76,12 @@ float avx512_bf16_peak(int64_t rounds) {
 
 void avx512_bf16_matmul(const MatmulTile& tile) {
   multiply(tile);
+}
+
+void avx512_bf16_decoders(BlockDecoder<uint16_t> (&table)[block_kinds]) {
+  fill_table_decoders<OutBf16Rounded>(table);
+  table[4] = decode<BlockQ8_0, OutBf16Rounded>;
+  table[9] = decode<BlockQ6_K, OutBf16Rounded>;
 }
 
 }  // namespace dure

@@ -59,6 +59,10 @@ struct PackTile {
   void* out = nullptr;
 };
 
+// `count` blocks to their values, in fp32 or rounded to bf16.
+template <class Number>
+using BlockDecoder = void (*)(const uint8_t* blocks, int64_t count, Number* to);
+
 // Blocks of a checkpoint on their way to a panel's numbers: `rows` of them, `stride` elements
 // apart, become columns. Elements are of 32 bits: fp32, or pairs of bf16.
 struct TurnTile {
@@ -216,7 +220,8 @@ struct KernelTable {
   void (*quantize_row)(const QuantizeRow&) = nullptr;
 
   // Matrices in blocks (tensor/block_format.h). Null: no better than decode_blocks().
-  void (*decode[block_kinds])(const uint8_t* blocks, int64_t count, float* out) = {};
+  BlockDecoder<float> decode_fp32[block_kinds] = {};
+  BlockDecoder<uint16_t> decode_bf16[block_kinds] = {};
   void (*round_row)(const float* x, int64_t count, uint16_t* out) = nullptr;  // to bf16
   void (*turn)(const TurnTile&) = nullptr;
 
@@ -271,6 +276,7 @@ struct KernelTable {
 const KernelTable& avx2_kernels();           // AVX2, FMA, F16C
 const KernelTable& avx512_kernels();         // AVX-512 F, BW, DQ, VL
 void avx512_bf16_matmul(const MatmulTile&);  // and AVX512_BF16
+void avx512_bf16_decoders(BlockDecoder<uint16_t> (&table)[block_kinds]);
 float avx512_bf16_peak(int64_t rounds);
 void avx512_vnni_matmul_q8(const MatmulTile&);  // AVX512_VNNI; they take code_bias 0
 void avx512_vnni_matmul_q4(const MatmulTile&);

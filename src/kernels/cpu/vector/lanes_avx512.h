@@ -168,6 +168,15 @@ inline Lanes pair_second(Pairs a) {
   return {_mm512_castsi512_ps(_mm512_and_si512(a.bits, high))};
 }
 
+// Rounded to bf16 (nearest even, NaN stays NaN), as the upper halves of 32-bit lanes.
+inline __m512i rounded_bits(Lanes a) {
+  const __m512i bits = _mm512_castps_si512(a.v);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+  const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+  const __mmask16 nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
+  return _mm512_mask_mov_epi32(rounded, nan, quiet);
+}
 // 16 whole numbers, for what the bits of codes say.
 struct Whole {
   __m512i v;
@@ -237,15 +246,6 @@ inline void turn_square(const uint32_t* in, int64_t from, uint32_t* out, int64_t
   }
 }
 
-// Rounded to bf16 (nearest even, NaN stays NaN), as the upper halves of 32-bit lanes.
-inline __m512i rounded_bits(Lanes a) {
-  const __m512i bits = _mm512_castps_si512(a.v);
-  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-  const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-  const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
-  const __mmask16 nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
-  return _mm512_mask_mov_epi32(rounded, nan, quiet);
-}
 inline Lanes round_to_bf16(Lanes a) {
   const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
   return {_mm512_castsi512_ps(_mm512_and_si512(rounded_bits(a), high))};

@@ -34,16 +34,8 @@ constexpr KernelTable table_of_lanes(const char* name) {
   table.code_tile_rows = code_rows;
   table.code_bias = SignedDot::bias;
   table.quantize_row = quantize_row;
-  table.decode[0] = decode<BlockQ4_0>;
-  table.decode[1] = decode<BlockQ4_1>;
-  table.decode[2] = decode<BlockQ5_0>;
-  table.decode[3] = decode<BlockQ5_1>;
-  table.decode[4] = decode<BlockQ8_0>;
-  table.decode[7] = decode<BlockQ4_K>;
-  table.decode[8] = decode<BlockQ5_K>;
-  table.decode[9] = decode<BlockQ6_K>;
-  table.decode[17] = decode<BlockIq4Nl>;
-  table.decode[19] = decode<BlockMxfp4>;
+  fill_decoders<OutFp32>(table.decode_fp32);
+  fill_decoders<OutBf16>(table.decode_bf16);
   table.round_row = round_row;
   table.turn = turn;
   table.finish_plain = finish_plain;

@@ -42,17 +42,25 @@ void VectorBackend::decode_row(const RowOfBlocks& row, int64_t chunk, DType type
   const int64_t end = std::min((chunk + 1) * each, row.held.end);
   if (begin >= end) return;
   const std::byte* const blocks = row.blocks + (begin - row.held.begin) * row.size.bytes;
+  const auto* const from = reinterpret_cast<const uint8_t*>(blocks);
+  const int64_t count = end - begin;
+  // What the same column of the next panel will want: the processor follows no 32 streams. Only an
+  // address: it may lie beyond the matrix.
+  const auto next = reinterpret_cast<uintptr_t>(from) +
+                    static_cast<uintptr_t>(panel_width * row.held.size() * row.size.bytes);
+  for (int64_t line = 0; line < count * row.size.bytes; line += 64)
+    __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(line)));
   const int64_t at = (begin - chunk * each) * row.size.values;
-  float* const out = type == DType::f32 ? reinterpret_cast<float*>(to) + at : values;
-  if (const auto decode = kernels_.decode[static_cast<size_t>(row.format)]) {
-    decode(reinterpret_cast<const uint8_t*>(blocks), end - begin, out);
-  } else {
-    decode_blocks(row.format, blocks, end - begin, out);
+  const auto kind = static_cast<size_t>(row.format);
+  if (type == DType::f32) {
+    float* const out = reinterpret_cast<float*>(to) + at;
+    if (const auto decode = kernels_.decode_fp32[kind]) return decode(from, count, out);
+    return decode_blocks(row.format, blocks, count, out);
   }
-  if (type == DType::bf16) {
-    kernels_.round_row(values, (end - begin) * row.size.values,
-                       reinterpret_cast<uint16_t*>(to) + at);
-  }
+  auto* const out = reinterpret_cast<uint16_t*>(to) + at;
+  if (const auto decode = kernels_.decode_bf16[kind]) return decode(from, count, out);
+  decode_blocks(row.format, blocks, count, values);
+  kernels_.round_row(values, count * row.size.values, out);
 }
 
 // Inputs [from, from + count) of a segment, which begin at element `at` of the rows of a chunk, to
