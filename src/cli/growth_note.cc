@@ -15,7 +15,7 @@ std::string growth_note(const std::vector<Weight>& weights, const CheckpointRead
   int64_t resident = 0;
   for (const Resident& each :
        resident_weights(weights, spec, {}, share_of(spec, {}, 0), arithmetic)) {
-    if (each.form == Form::table && each.blocks) continue;  // as in the file
+    if (each.blocks || each.shape.in_blocks()) continue;  // as in the file
     bool counts = false;
     for (const ResidentPiece& piece : each.pieces) {
       const StoredTensor& tensor = *checkpoint.find(piece.weight->name);

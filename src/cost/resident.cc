@@ -213,6 +213,20 @@ void finish(Resident& resident, const StoredTypes& types, const ModelSpec& spec,
   shape.segments = segments_of(first, spec, layout, share);
 }
 
+void share_tied(std::vector<Resident>& residents) {
+  const auto of_slot = [&](Slot slot) {
+    return std::find_if(residents.begin(), residents.end(),
+                        [slot](const Resident& each) { return each.slot == slot; });
+  };
+  const auto table = of_slot(Slot::embedding);
+  const auto head = of_slot(Slot::head);
+  if (table == residents.end() || head == residents.end()) return;
+  // A rank's slice of the vocabulary is the same of both.
+  if (!table->blocks || !head->shape.in_blocks()) return;
+  if (table->pieces[0].weight != head->pieces[0].weight) return;
+  head->same_as = table - residents.begin();
+}
+
 }  // namespace
 
 int64_t Resident::elements() const {
@@ -222,10 +236,12 @@ int64_t Resident::elements() const {
 }
 
 int64_t Resident::bytes() const {
+  if (same_as >= 0) return 0;
   return form == Form::packed ? shape.bytes() : payload();
 }
 
 int64_t Resident::payload() const {
+  if (same_as >= 0) return 0;
   if (blocks) return pieces[0].weight->bytes_of_elements(elements());
   if (form == Form::packed && shape.in_blocks()) return shape.bytes();
   if (form == Form::packed && shape.coded()) {
@@ -280,6 +296,7 @@ std::vector<Resident> resident_weights(const std::vector<Weight>& weights, const
                      });
     finish(resident, types, spec, layout, share, arithmetic);
   }
+  share_tied(residents);
   return residents;
 }
 

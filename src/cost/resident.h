@@ -103,10 +103,13 @@ struct Resident {
   DType dtype = DType::f32;           // of Form::table
   std::optional<BlockFormat> blocks;  // of Form::table: kept in the file's blocks
   std::vector<ResidentPiece> pieces;  // stacked along the outputs, in order
+  // Not -1: its bytes are those of another one of the list, a head's of the embedding that it is
+  // tied to where both are kept in the same blocks.
+  int64_t same_as = -1;
 
   int64_t elements() const;
-  int64_t bytes() const;    // in memory, padding included
-  int64_t payload() const;  // in memory, without padding
+  int64_t bytes() const;    // in memory, padding included; 0 where they are another's
+  int64_t payload() const;  // without padding
 };
 
 // In which numbers a rank computes and keeps its matrices.

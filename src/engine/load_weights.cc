@@ -76,6 +76,7 @@ void load_one(const CheckpointReader& checkpoint, const Resident& resident, std:
 int64_t bytes_to_read(const std::vector<Resident>& residents) {
   int64_t sum = 0;
   for (const Resident& resident : residents) {
+    if (resident.same_as >= 0) continue;
     for (const ResidentPiece& piece : resident.pieces) {
       sum +=
           piece.slice.outputs.size() * piece.weight->bytes_of_elements(piece.slice.inputs.size());
@@ -113,6 +114,7 @@ void load_weights(const CheckpointReader& checkpoint, const std::vector<Resident
     ReadBuffers buffers;
     try {
       for (size_t i = next++; i < residents.size(); i = next++) {
+        if (residents[i].same_as >= 0) continue;
         segment.back(plan.offsets[i], residents[i].bytes());
         load_one(checkpoint, residents[i], segment.data() + plan.offsets[i], buffers, bytes_read);
       }

@@ -8,7 +8,8 @@ WeightPlan plan_of(const std::vector<Resident>& residents) {
   WeightPlan plan;
   plan.offsets.reserve(residents.size());
   for (const Resident& resident : residents) {
-    plan.offsets.push_back(plan.bytes);
+    plan.offsets.push_back(
+        resident.same_as < 0 ? plan.bytes : plan.offsets[static_cast<size_t>(resident.same_as)]);
     plan.bytes += (resident.bytes() + line - 1) / line * line;
   }
   return plan;
