@@ -1,3 +1,4 @@
+// See host_name.h.
 #include "base/host_name.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// What this machine calls itself, to tell ranks of several machines apart.
 #pragma once
 
 #include <string>

@@ -8,7 +8,6 @@
 #include "cost/check_fits.h"
 #include "cost/fit.h"
 #include "cost/resident.h"
-#include "cost/retype.h"
 #include "cost/step_buffers.h"
 #include "model/checkpoint.h"
 #include "model/load_spec.h"
@@ -200,25 +199,6 @@ TEST(Memory, OfAGgufFileIsThatOfItsBlocks) {
   }
 }
 
-// A release in small blocks whose matrices are made codes holds what one in bf16 would hold.
-TEST(Memory, CodesMadeWhileLoadingCountTheSameOfAnyRelease) {
-  const auto weights = [](const char* name, const char* as, CodeFormat codes) {
-    ModelSpec spec = spec_of(std::string("configs/released/") + name);
-    const std::optional<WeightFormat> format = retype(spec, as);
-    RunShape shape;
-    shape.quantize = codes;
-    const RankMemory memory = MemoryModel(spec, format).of({}, 0, shape);
-    return memory.weights + memory.padding;
-  };
-  for (const char* name :
-       {"Qwen--Qwen3-30B-A3B-FP8.json", "Qwen--Qwen3-32B-FP8.json", "openai--gpt-oss-120b.json"}) {
-    for (const CodeFormat codes : {CodeFormat::q8, CodeFormat::q4}) {
-      EXPECT_EQ(weights(name, "", codes), weights(name, "bf16", codes)) << name;
-    }
-    EXPECT_LT(weights(name, "", CodeFormat::none), weights(name, "bf16", CodeFormat::none)) << name;
-  }
-}
-
 TEST(Memory, CacheBytesFollowHeadsOfTheRankLayersOfTheStageAndPages) {
   const ModelSpec spec = spec_of("configs/field-cases/moe30-fp8");  // 48 layers, 4 kv heads of 128
   EXPECT_EQ(kv_bytes_per_token(spec, DType::bf16), 48 * 2 * 4 * 128 * 2);
@@ -286,20 +266,6 @@ TEST(Memory, WindowedSequencesKeepTheWindowAndTheChunk) {
   // A short context never fills the window.
   EXPECT_EQ(windowed_tokens_per_sequence(windowed, 100, 8192, 16), 112 + 16);
   EXPECT_FALSE(windowed_tokens_per_sequence(spec_of("models/llama"), 16384, 8192, 16).has_value());
-}
-
-TEST(Memory, ReTypedWeightsKeepEmbeddingHeadAndRouter) {
-  const ModelSpec spec = spec_of("configs/released/Qwen--Qwen3-30B-A3B.json");
-  int64_t matrices = 0;
-  for (const Weight& weight : inventory(spec)) {
-    const bool kept = weight.part == Part::embedding || weight.part == Part::lm_head ||
-                      weight.part == Part::router;
-    if (weight.is_matrix() && !kept) matrices += weight.elements();
-  }
-  const MemoryModel fp8(spec, find_weight_format("fp8"));
-  EXPECT_EQ(fp8.all_weights(), 2 * total_parameters(spec) - matrices);
-  EXPECT_EQ(MemoryModel(spec).of({}, 0, {}).weights - fp8.of({}, 0, {}).weights, matrices);
-  EXPECT_THROW(find_weight_format("fp7"), Error);
 }
 
 TEST(StepBuffers, AreAllNamedAndNeverNegative) {

@@ -1,13 +1,9 @@
 // See gguf_model.h.
 #include "gguf/gguf_model.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
 

@@ -1,13 +1,9 @@
 // See checkpoint.h: which files a folder's weights are in, and one table of all their tensors.
 #include "model/checkpoint.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,0 +1,98 @@
+// What is counted of releases whose matrices are stored in small types.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+#include "cost/fit.h"
+#include "cost/memory.h"
+#include "cost/retype.h"
+#include "model/load_spec.h"
+
+namespace dure {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ModelSpec released(const std::string& name) {
+  return load_spec(std::filesystem::path(DURE_SOURCE_DIR) / "testdata/configs/released" / name);
+}
+
+constexpr int64_t gib = int64_t{1} << 30;
+
+TEST(Memory, ReTypedWeightsKeepEmbeddingHeadAndRouter) {
+  const ModelSpec spec = released("Qwen--Qwen3-30B-A3B.json");
+  int64_t matrices = 0;
+  for (const Weight& weight : inventory(spec)) {
+    const bool kept = weight.part == Part::embedding || weight.part == Part::lm_head ||
+                      weight.part == Part::router;
+    if (weight.is_matrix() && !kept) matrices += weight.elements();
+  }
+  const MemoryModel fp8(spec, find_weight_format("fp8"));
+  EXPECT_EQ(fp8.all_weights(), 2 * total_parameters(spec) - matrices);
+  EXPECT_EQ(MemoryModel(spec).of({}, 0, {}).weights - fp8.of({}, 0, {}).weights, matrices);
+  EXPECT_THROW(find_weight_format("fp7"), Error);
+}
+
+// A release in small blocks whose matrices are made codes holds what one in bf16 would hold.
+TEST(Memory, CodesMadeWhileLoadingCountTheSameOfAnyRelease) {
+  const auto weights = [](const char* name, const char* as, CodeFormat codes) {
+    ModelSpec spec = released(name);
+    const std::optional<WeightFormat> format = retype(spec, as);
+    RunShape shape;
+    shape.quantize = codes;
+    const RankMemory memory = MemoryModel(spec, format).of({}, 0, shape);
+    return memory.weights + memory.padding;
+  };
+  for (const char* name :
+       {"Qwen--Qwen3-30B-A3B-FP8.json", "Qwen--Qwen3-32B-FP8.json", "openai--gpt-oss-120b.json"}) {
+    for (const CodeFormat codes : {CodeFormat::q8, CodeFormat::q4}) {
+      EXPECT_EQ(weights(name, "", codes), weights(name, "bf16", codes)) << name;
+    }
+    EXPECT_LT(weights(name, "", CodeFormat::none), weights(name, "bf16", CodeFormat::none)) << name;
+  }
+}
+
+// Latent attention with an indexer, layers that keep a state, windows and biases: fp8, nvfp4,
+// mxfp4.
+TEST(Memory, CodesMadeOfReleasesAreCountedAsRanksAllocateThem) {
+  for (const char* name : {"deepseek-ai--DeepSeek-V3.2.json", "nvidia--Qwen3.6-35B-A3B-NVFP4.json",
+                           "openai--gpt-oss-20b.json"}) {
+    ModelSpec spec = released(name);
+    const std::optional<WeightFormat> format = retype(spec, "");
+    ASSERT_TRUE(format.has_value()) << name;
+    spec.layers.resize(8);
+    const MemoryModel model(spec, format);
+    const std::vector<Weight> weights = inventory(spec);
+    for (const CodeFormat codes : {CodeFormat::q8, CodeFormat::q4}) {
+      for (const Layout& layout : {Layout{}, Layout{2, 2, 1, 2}}) {
+        RunShape shape;
+        shape.quantize = codes;
+        for (int rank = 0; rank < layout.world(); ++rank) {
+          const RankMemory counted = model.of(layout, rank, shape);
+          const RankMemory allocated = rank_memory(weights, spec, layout, rank, shape);
+          EXPECT_EQ(counted.weights, allocated.weights) << name << ' ' << to_string(layout);
+          EXPECT_EQ(counted.padding, allocated.padding) << name << ' ' << to_string(layout);
+        }
+      }
+    }
+  }
+}
+
+TEST(Fit, SaysThatTheFileIsCountedOnlyWhereNoCodesAreMade) {
+  ModelSpec spec = released("Qwen--Qwen3-32B-FP8.json");
+  const std::optional<WeightFormat> format = retype(spec, "");
+  const MemoryModel model(spec, format);
+  FitQuestion question;
+  question.memory_bytes = 80 * gib;
+  const auto remark = HasSubstr("these are the bytes of the file");
+  EXPECT_THAT(fit_remarks(model, question, fit(model, question)), Contains(remark));
+  question.shape.quantize = CodeFormat::q8;
+  EXPECT_THAT(fit_remarks(model, question, fit(model, question)), Not(Contains(remark)));
+}
+
+}  // namespace
+}  // namespace dure
