@@ -3,11 +3,30 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <set>
 
 #include "base/units.h"
+#include "model/quantized/scaled_codes.h"
 
 namespace dure {
+namespace {
+
+// Of so many numbers of a quantized tensor: codes of matrices with their share of scales and of
+// what else belongs to them.
+int64_t bytes_in_file(const StoredTensor& tensor, int64_t elements) {
+  if (!tensor.codes) return tensor.bytes_of_elements(elements);
+  const ScaledCodes& all = *tensor.codes;
+  int64_t bytes = all.tensor.bytes + all.scales.bytes;
+  for (const auto* each : {&all.factor, &all.zeros, &all.group_of_input}) {
+    if (*each) bytes += (*each)->bytes;
+  }
+  const double share = static_cast<double>(elements) /
+                       (static_cast<double>(all.outputs) * static_cast<double>(all.inputs));
+  return std::llround(static_cast<double>(bytes) * share);
+}
+
+}  // namespace
 
 std::string growth_note(const std::vector<Weight>& weights, const CheckpointReader& checkpoint,
                         const ModelSpec& spec, Arithmetic arithmetic) {
@@ -16,18 +35,20 @@ std::string growth_note(const std::vector<Weight>& weights, const CheckpointRead
   for (const Resident& each :
        resident_weights(weights, spec, {}, share_of(spec, {}, 0), arithmetic)) {
     if (each.blocks || each.shape.in_blocks()) continue;  // as in the file
-    bool counts = false;
+    int64_t outputs = 0;
+    int64_t quantized = 0;  // of these: neighbours may be stored otherwise
     for (const ResidentPiece& piece : each.pieces) {
+      outputs += piece.slice.outputs.size();
       const StoredTensor& tensor = *checkpoint.find(piece.weight->name);
       if (!tensor.blocks && !tensor.codes) continue;
+      quantized += piece.slice.outputs.size();
       stored.insert(piece.weight);
-      counts = true;
     }
-    if (counts) resident += each.payload();
+    if (quantized > 0) resident += each.payload() * quantized / outputs;
   }
   int64_t bytes = 0;  // in the file
   for (const Weight* weight : stored) {
-    bytes += checkpoint.find(weight->name)->bytes_of_elements(weight->elements());
+    bytes += bytes_in_file(*checkpoint.find(weight->name), weight->elements());
   }
   if (resident <= bytes) return "";
   const std::string how =
