@@ -79,10 +79,10 @@ class LoadRun {
 
   Transport& transport_;
   LoadSettings settings_;
+  LoadResult result_;  // before the lanes, which write into it
   Lane load_;
   std::optional<Lane> background_;
   OnProgress on_progress_;
-  LoadResult result_;
   LoadProgress progress_;
   std::vector<double> timer_lags_;
   double next_progress_s_ = 0.0;
