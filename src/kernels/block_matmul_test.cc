@@ -43,6 +43,7 @@ struct Both {
     for (int64_t output = 0; output < shape.n; ++output) {
       const BlockFormat format = shape.block_row(output).format;
       const Range held = shape.blocks_of_row(format);
+      if (held.size() == 0) continue;
       fill_blocks(format, blocks.blocks_of(output), held.size(), random);
       const int64_t values = size_of(format).values;
       std::vector<float> row(static_cast<size_t>(held.size() * values));
