@@ -70,7 +70,8 @@ TEST(StructuredAnswers, MatchPatternsAndGrammarsAlsoInCompletions) {
   EXPECT_THAT(said(server, R"("guided_grammar":"root ::= \"ab\" | \"cd\"")"), AnyOf("ab", "cd"));
   const TestResponse plain = server.ask("POST", "/v1/completions",
                                         R"({"prompt":"a","n":2,"guided_choice":["left","right"]})");
-  for (const Json& choice : Json::parse(plain.body)["choices"]) {
+  const Json answer = Json::parse(plain.body);  // outlives the loop over a part of it
+  for (const Json& choice : answer["choices"]) {
     EXPECT_THAT(choice["text"].get<std::string>(), AnyOf("left", "right"));
   }
 }
