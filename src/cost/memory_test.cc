@@ -9,7 +9,6 @@
 #include "cost/fit.h"
 #include "cost/resident.h"
 #include "cost/step_buffers.h"
-#include "model/checkpoint.h"
 #include "model/load_spec.h"
 
 namespace dure {
@@ -173,30 +172,6 @@ TEST(Memory, TheTiedEmbeddingStandsTwiceWhereItIsReadTwice) {
   EXPECT_THAT(slots(0), Not(Contains(Slot::head)));
   EXPECT_THAT(slots(1), Contains(Slot::head));
   EXPECT_THAT(slots(1), Not(Contains(Slot::embedding)));
-}
-
-TEST(Memory, OfAGgufFileIsThatOfItsBlocks) {
-  for (const char* name : {"gguf-llama-legacy-mix", "gguf-llama-iq-low"}) {
-    const auto folder = std::filesystem::path(DURE_SOURCE_DIR) / "testdata/models" / name;
-    const ModelSpec spec = load_spec(folder);
-    const std::vector<Weight> weights = bind_inventory(spec, *CheckpointReader::open(folder));
-    int64_t stored = 0;
-    for (const Weight& weight : weights) stored += weight.bytes();
-    for (const Compute compute : {Compute::bf16, Compute::fp32}) {
-      RunShape shape;
-      shape.compute = compute;
-      const RankMemory memory = rank_memory(weights, spec, {}, 0, shape);
-      EXPECT_EQ(memory.weights + memory.padding, stored) << name;
-      // What tp cuts within blocks is on both sides.
-      int64_t on_both = 0;
-      for (int rank = 0; rank < 2; ++rank) {
-        const RankMemory half = rank_memory(weights, spec, {.tp = 2}, rank, shape);
-        on_both += half.weights + half.padding;
-      }
-      EXPECT_GE(on_both, stored) << name;
-      EXPECT_LT(static_cast<double>(on_both), 1.5 * static_cast<double>(stored)) << name;
-    }
-  }
 }
 
 TEST(Memory, CacheBytesFollowHeadsOfTheRankLayersOfTheStageAndPages) {

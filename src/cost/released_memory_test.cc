@@ -8,6 +8,7 @@
 #include "cost/fit.h"
 #include "cost/memory.h"
 #include "cost/retype.h"
+#include "model/checkpoint.h"
 #include "model/load_spec.h"
 
 namespace dure {
@@ -92,6 +93,30 @@ TEST(Fit, SaysThatTheFileIsCountedOnlyWhereNoCodesAreMade) {
   EXPECT_THAT(fit_remarks(model, question, fit(model, question)), Contains(remark));
   question.shape.quantize = CodeFormat::q8;
   EXPECT_THAT(fit_remarks(model, question, fit(model, question)), Not(Contains(remark)));
+}
+
+TEST(Memory, OfAGgufFileIsThatOfItsBlocks) {
+  for (const char* name : {"gguf-llama-legacy-mix", "gguf-llama-iq-low"}) {
+    const auto folder = std::filesystem::path(DURE_SOURCE_DIR) / "testdata/models" / name;
+    const ModelSpec spec = load_spec(folder);
+    const std::vector<Weight> weights = bind_inventory(spec, *CheckpointReader::open(folder));
+    int64_t stored = 0;
+    for (const Weight& weight : weights) stored += weight.bytes();
+    for (const Compute compute : {Compute::bf16, Compute::fp32}) {
+      RunShape shape;
+      shape.compute = compute;
+      const RankMemory memory = rank_memory(weights, spec, {}, 0, shape);
+      EXPECT_EQ(memory.weights + memory.padding, stored) << name;
+      // What tp cuts within blocks is on both sides.
+      int64_t on_both = 0;
+      for (int rank = 0; rank < 2; ++rank) {
+        const RankMemory half = rank_memory(weights, spec, {.tp = 2}, rank, shape);
+        on_both += half.weights + half.padding;
+      }
+      EXPECT_GE(on_both, stored) << name;
+      EXPECT_LT(static_cast<double>(on_both), 1.5 * static_cast<double>(stored)) << name;
+    }
+  }
 }
 
 }  // namespace
