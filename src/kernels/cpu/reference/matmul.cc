@@ -59,14 +59,15 @@ float dot_blocks(const float* x, const PackedMatrix& w, int64_t output, Compute 
   const int64_t values = size_of(row.format).values;
   std::vector<float> weights(static_cast<size_t>(blocks.size() * values));
   decode_blocks(row.format, w.data() + row.offset, blocks.size(), weights.data());
-  const float* weight = weights.data() + (shape.first_input - blocks.begin * values);
+  int64_t at = shape.first_input - blocks.begin * values;
   BinaryTree tree;
   for (const int64_t length : shape.segments) {
     float sum = 0.0f;
-    for (int64_t i = 0; i < length; ++i, ++x, ++weight) {
+    for (int64_t i = 0; i < length; ++i, ++x) {
       const float input = compute == Compute::bf16 ? float_from_bf16(bf16_from_float(*x)) : *x;
+      const float weight = weights[static_cast<size_t>(at++)];
       const float kept =
-          shape.dtype == DType::bf16 ? float_from_bf16(bf16_from_float(*weight)) : *weight;
+          shape.dtype == DType::bf16 ? float_from_bf16(bf16_from_float(weight)) : weight;
       sum = std::fma(input, kept, sum);
     }
     tree.push(sum);
