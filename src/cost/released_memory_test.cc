@@ -95,6 +95,19 @@ TEST(Fit, SaysThatTheFileIsCountedOnlyWhereNoCodesAreMade) {
   EXPECT_THAT(fit_remarks(model, question, fit(model, question)), Not(Contains(remark)));
 }
 
+// Ranks keep the blocks of GGUF files.
+TEST(Fit, SaysNothingOfTheKindAboutGgufFiles) {
+  ModelSpec spec =
+      load_spec(std::filesystem::path(DURE_SOURCE_DIR) / "testdata/models/gguf-llama-legacy-mix");
+  const std::optional<WeightFormat> format = retype(spec, "");
+  ASSERT_TRUE(format.has_value());
+  const MemoryModel model(spec, format);
+  FitQuestion question;
+  question.memory_bytes = gib;
+  EXPECT_THAT(fit_remarks(model, question, fit(model, question)),
+              Not(Contains(HasSubstr("bytes of the file"))));
+}
+
 TEST(Memory, OfAGgufFileIsThatOfItsBlocks) {
   for (const char* name : {"gguf-llama-legacy-mix", "gguf-llama-iq-low"}) {
     const auto folder = std::filesystem::path(DURE_SOURCE_DIR) / "testdata/models" / name;

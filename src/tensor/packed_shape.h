@@ -58,7 +58,7 @@ struct PackedShape {
   CodeFormat codes = CodeFormat::none;
   int64_t first_input = 0;  // of the weight, from which groups of codes and blocks are counted
   // Not empty: kept in blocks; panels are then made in `dtype`. The counts sum to n.
-  std::vector<BlockRows> block_rows;
+  std::vector<BlockRows> block_rows = {};
 
   int64_t k() const;
   int64_t unit() const { return coded() ? code_step : dtype == DType::bf16 ? 2 : 1; }
