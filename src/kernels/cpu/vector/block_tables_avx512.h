@@ -47,6 +47,7 @@ inline Bf16Table bf16_table(Lanes first, Lanes last) {
 inline void store_chosen(uint16_t* to, Bf16Table table, Codes32 codes) {
   _mm512_storeu_si512(to, _mm512_permutexvar_epi16(codes.v, table.v));
 }
+
 // Numbers rounded to bf16 as 16 bits each.
 struct OutTable : OutBf16 {
   static __m256i bits(Lanes x) {

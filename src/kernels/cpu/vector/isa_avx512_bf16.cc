@@ -54,6 +54,7 @@ struct OutBf16Rounded {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bits(x));
   }
 };
+
 template <int R = register_rows>
 void multiply(const MatmulTile& tile) {
   if (tile.rows == R) return multiply_pairs<R>(tile);

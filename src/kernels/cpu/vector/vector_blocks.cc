@@ -5,17 +5,20 @@
 #include <cstring>
 
 #include "kernels/cpu/vector/vector_backend.h"
-#include "tensor/float_bits.h"
 
 namespace dure {
 namespace {
 
 constexpr int64_t chunk_values = most_block_values;  // whole blocks of any format
+// Of one row's values in fp32, before they are rounded.
+constexpr int64_t values_bytes = chunk_values * static_cast<int64_t>(sizeof(float));
+
+static_assert(block_kinds == static_cast<int>(block_formats.size()));
 
 }  // namespace
 
 int64_t VectorBackend::block_scratch_bytes() {
-  return panel_width * chunk_values * static_cast<int64_t>(sizeof(float)) * 2;
+  return values_bytes + panel_width * chunk_values * static_cast<int64_t>(sizeof(float));
 }
 
 // The blocks of one output.
@@ -98,7 +101,7 @@ void VectorBackend::make_panel(const PackedMatrix& matrix, int64_t panel, std::b
   const PackedShape& shape = matrix.shape();
   const int64_t bytes = bytes_of(shape.dtype);
   auto* const values = reinterpret_cast<float*>(scratch);
-  std::byte* const rows = scratch + panel_width * chunk_values * sizeof(float);
+  std::byte* const rows = scratch + values_bytes;
   std::memset(rows, 0, static_cast<size_t>(panel_width * chunk_values * bytes));
   RowOfBlocks columns[panel_width];
   for (int64_t column = 0; column < panel_width; ++column)
