@@ -117,17 +117,19 @@ void matmul(benchmark::State& state, Machine& machine, const PackedShape& shape,
 }
 
 // The same of a matrix in a checkpoint's blocks.
-void block_matmul(benchmark::State& state, Machine& machine, BlockFormat format, int64_t rows) {
+void block_matmul(benchmark::State& state, Machine& machine, BlockRows kept, int64_t rows) {
   PackedShape shape{5120, whole_segment(2048), DType::bf16, PanelOrder::plain};
-  shape.block_rows = {{shape.n, format}};
+  kept.count = shape.n;
+  shape.block_rows = {kept};
   std::vector<PackedMatrix> copies;
   for (int64_t bytes = 0; bytes < int64_t{160} << 20; bytes += shape.bytes()) {
     PackedMatrix& matrix = copies.emplace_back(shape);
-    for (int64_t output = 0; output < shape.n; ++output) {
-      std::byte* const row = matrix.blocks_of(output);
-      for (int64_t i = 0; i < shape.block_row_bytes(format); ++i)
-        row[i] = static_cast<std::byte>((output * 31 + i * 7) % 60);
-    }
+    std::byte* const blocks = matrix.blocks_of(0);
+    const int64_t row_bytes = kept.row_bytes(shape.held_inputs());
+    for (int64_t i = 0; i < shape.n * row_bytes; ++i)
+      blocks[i] = static_cast<std::byte>((i / row_bytes * 31 + i % row_bytes * 7) % 60);
+    // A scale of an ordinary size in every type.
+    std::fill(blocks + shape.n * row_bytes, blocks + shape.bytes(), std::byte{0x3c});
   }
   const auto x = random_floats(rows * shape.k(), 1);
   std::vector<float> out(static_cast<size_t>(rows * shape.n));
@@ -366,12 +368,23 @@ void register_all(Machine& machine) {
       }
     }
   }
-  for (const BlockFormat format : block_formats) {
+  std::vector<std::pair<std::string, BlockRows>> kept = {
+      {"fp8_by_block", {0, BlockFormat::fp8, RowScales{.rows = 128, .inputs = 128}}},
+      {"fp8_by_output", {0, BlockFormat::fp8, RowScales{.type = ScaleType::bf16}}},
+      {"int8", {0, BlockFormat::int8, RowScales{.type = ScaleType::bf16}}},
+      {"mxfp4_apart", {0, BlockFormat::fp4, RowScales{.type = ScaleType::e8m0, .inputs = 32}}},
+      {"nvfp4",
+       {0, BlockFormat::fp4, RowScales{.type = ScaleType::e4m3, .inputs = 16, .factor = true}}},
+      {"gptq",
+       {0, BlockFormat::int4,
+        RowScales{.type = ScaleType::f16, .inputs = 128, .zeros = true, .zero = 1}}}};
+  for (const BlockFormat format : block_formats)
+    kept.push_back({std::string(to_string(format)), {0, format}});
+  for (const auto& [name, rows_kept] : kept) {
     for (const int64_t rows : {1, 16, 512}) {
-      add("matmul_blocks/" + std::string(to_string(format)) +
-              "_5120x2048/rows:" + std::to_string(rows),
-          [&machine, format, rows](benchmark::State& state) {
-            block_matmul(state, machine, format, rows);
+      add("matmul_blocks/" + name + "_5120x2048/rows:" + std::to_string(rows),
+          [&machine, rows_kept = rows_kept, rows](benchmark::State& state) {
+            block_matmul(state, machine, rows_kept, rows);
           });
     }
   }

@@ -17,13 +17,9 @@ namespace {
 int64_t bytes_in_file(const StoredTensor& tensor, int64_t elements) {
   if (!tensor.codes) return tensor.bytes_of_elements(elements);
   const ScaledCodes& all = *tensor.codes;
-  int64_t bytes = all.tensor.bytes + all.scales.bytes;
-  for (const auto* each : {&all.factor, &all.zeros, &all.group_of_input}) {
-    if (*each) bytes += (*each)->bytes;
-  }
   const double share = static_cast<double>(elements) /
                        (static_cast<double>(all.outputs) * static_cast<double>(all.inputs));
-  return std::llround(static_cast<double>(bytes) * share);
+  return std::llround(static_cast<double>(stored_bytes(all)) * share);
 }
 
 }  // namespace

@@ -172,11 +172,6 @@ std::vector<std::string> fit_remarks(const MemoryModel& model, const FitQuestion
         "this split cannot keep the order of sums: its logits differ in the last bits from those "
         "of one rank");
   }
-  if (model.format() && model.format()->released && !spec.release.kept &&
-      spec.planned_only.empty() && question.shape.quantize == CodeFormat::none) {
-    remarks.push_back(
-        "these are the bytes of the file: Dure's own ranks keep quantized matrices as bf16");
-  }
   return remarks;
 }
 

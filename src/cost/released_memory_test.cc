@@ -7,9 +7,11 @@
 #include "base/error.h"
 #include "cost/fit.h"
 #include "cost/memory.h"
+#include "cost/resident.h"
 #include "cost/retype.h"
 #include "model/checkpoint.h"
 #include "model/load_spec.h"
+#include "model/quantized/scaled_codes.h"
 
 namespace dure {
 namespace {
@@ -83,31 +85,6 @@ TEST(Memory, CodesMadeOfReleasesAreCountedAsRanksAllocateThem) {
   }
 }
 
-TEST(Fit, SaysThatTheFileIsCountedOnlyWhereNoCodesAreMade) {
-  ModelSpec spec = released("Qwen--Qwen3-32B-FP8.json");
-  const std::optional<WeightFormat> format = retype(spec, "");
-  const MemoryModel model(spec, format);
-  FitQuestion question;
-  question.memory_bytes = 80 * gib;
-  const auto remark = HasSubstr("these are the bytes of the file");
-  EXPECT_THAT(fit_remarks(model, question, fit(model, question)), Contains(remark));
-  question.shape.quantize = CodeFormat::q8;
-  EXPECT_THAT(fit_remarks(model, question, fit(model, question)), Not(Contains(remark)));
-}
-
-// Ranks keep the blocks of GGUF files.
-TEST(Fit, SaysNothingOfTheKindAboutGgufFiles) {
-  ModelSpec spec =
-      load_spec(std::filesystem::path(DURE_SOURCE_DIR) / "testdata/models/gguf-llama-legacy-mix");
-  const std::optional<WeightFormat> format = retype(spec, "");
-  ASSERT_TRUE(format.has_value());
-  const MemoryModel model(spec, format);
-  FitQuestion question;
-  question.memory_bytes = gib;
-  EXPECT_THAT(fit_remarks(model, question, fit(model, question)),
-              Not(Contains(HasSubstr("bytes of the file"))));
-}
-
 TEST(Memory, OfAGgufFileIsThatOfItsBlocks) {
   for (const char* name : {"gguf-llama-legacy-mix", "gguf-llama-iq-low"}) {
     const auto folder = std::filesystem::path(DURE_SOURCE_DIR) / "testdata/models" / name;
@@ -129,6 +106,34 @@ TEST(Memory, OfAGgufFileIsThatOfItsBlocks) {
       EXPECT_GE(on_both, stored) << name;
       EXPECT_LT(static_cast<double>(on_both), 1.5 * static_cast<double>(stored)) << name;
     }
+  }
+}
+
+// Codes lie in blocks of 32, and zero points of a row in whole bytes: rows of 176 inputs, 96 in each
+// of 3 layers, end in half a block of 16 bytes; 128 rows in each of 3 layers have 5 zero points, the
+// last of which takes a whole byte.
+TEST(Memory, OfCodesAndScalesIsThatOfTheFile) {
+  struct Case {
+    const char* name;
+    int64_t padding;
+  };
+  for (const auto& [name, padding] :
+       {Case{"llama-nvfp4-partial", 3 * 96 * 8}, Case{"qwen2-gptq-g64-actorder", 192}}) {
+    const auto folder = std::filesystem::path(DURE_SOURCE_DIR) / "testdata/models" / name;
+    const ModelSpec spec = load_spec(folder);
+    const auto checkpoint = CheckpointReader::open(folder);
+    const std::vector<Weight> weights = bind_inventory(spec, *checkpoint);
+    int64_t stored = 0;
+    for (const StoredTensor& tensor : checkpoint->tensors()) {
+      if (tensor.codes) stored += stored_bytes(*tensor.codes);
+    }
+    int64_t kept = 0;
+    for (const Resident& each :
+         resident_weights(weights, spec, {}, share_of(spec, {}, 0), Compute::bf16)) {
+      if (each.shape.in_blocks()) kept += each.bytes();
+    }
+    EXPECT_GT(stored, 0) << name;
+    EXPECT_EQ(kept, stored + padding) << name;
   }
 }
 

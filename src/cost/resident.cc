@@ -167,8 +167,9 @@ class StoredTypes {
       if (stored.type != weight.dtype) stored.type = DType::f32;
       stored.in_blocks = stored.in_blocks && weight.rows_of_blocks();
       if (!stored.in_blocks) continue;
-      const auto [part, first] = stored.blocks.try_emplace(weight.part, *weight.blocks);
-      stored.in_blocks = part->second == *weight.blocks;
+      const BlockRows kept = {0, *weight.blocks, weight.scales};
+      const auto [part, first] = stored.blocks.try_emplace(weight.part, kept);
+      stored.in_blocks = part->second == kept;
     }
   }
   DType of(const Weight& weight) const { return stored(weight).type; }
@@ -178,7 +179,7 @@ class StoredTypes {
   struct Stored {
     DType type = DType::bf16;
     bool in_blocks = true;
-    std::map<Part, BlockFormat> blocks;
+    std::map<Part, BlockRows> blocks;
   };
   const Stored& stored(const Weight& weight) const {
     return types_.at({weight.layer, slot_of(weight)});
@@ -190,8 +191,9 @@ void finish(Resident& resident, const StoredTypes& types, const ModelSpec& spec,
             const Layout& layout, const RankShare& share, Arithmetic arithmetic) {
   if (resident.form != Form::packed) {
     if (resident.form != Form::table) return;
-    resident.dtype = resident.pieces[0].weight->dtype;
-    resident.blocks = resident.pieces[0].weight->blocks;
+    const Weight& weight = *resident.pieces[0].weight;
+    resident.dtype = weight.dtype;
+    if (!weight.scales) resident.blocks = weight.blocks;
     return;
   }
   PackedShape& shape = resident.shape;
@@ -205,7 +207,10 @@ void finish(Resident& resident, const StoredTypes& types, const ModelSpec& spec,
   const bool in_blocks = !shape.coded() && types.in_blocks(*first.weight);
   if (in_blocks) {
     for (const ResidentPiece& piece : resident.pieces) {
-      shape.block_rows.push_back({piece.slice.outputs.size(), *piece.weight->blocks});
+      shape.block_rows.push_back(
+          {piece.slice.outputs.size(), *piece.weight->blocks, piece.weight->scales});
+      std::optional<RowScales>& scales = shape.block_rows.back().scales;
+      if (scales && scales->rows > 1) scales->first_row = piece.slice.outputs.begin % scales->rows;
     }
   }
   if (shape.coded() || in_blocks) shape.first_input = first.slice.inputs.begin;

@@ -40,14 +40,18 @@ void load_one(const CheckpointReader& checkpoint, const Resident& resident, std:
               ReadBuffers& buffers, std::atomic<int64_t>* bytes_read) {
   std::optional<PackedMatrix> matrix;
   if (resident.form == Form::packed) matrix.emplace(resident.shape, memory);
-  const bool in_blocks = resident.blocks || resident.shape.in_blocks();
   const int64_t outputs = outputs_of(resident);
   int64_t done = 0;  // outputs of the pieces before
-  for (const ResidentPiece& piece : resident.pieces) {
-    if (in_blocks) {
-      std::byte* const to = matrix ? matrix->blocks_of(done) : memory;
-      read_stored_rows(checkpoint, piece, to, bytes_read);
-      done += piece.slice.outputs.size();
+  for (size_t i = 0; i < resident.pieces.size(); ++i) {
+    const ResidentPiece& piece = resident.pieces[i];
+    if (matrix && resident.shape.in_blocks()) {
+      const BlockRows& rows = resident.shape.block_rows[i];
+      read_stored_rows(checkpoint, piece, rows, matrix->blocks_of(i), bytes_read);
+      continue;
+    }
+    if (resident.blocks) {
+      const BlockRows rows = {outputs, *resident.blocks};
+      read_stored_rows(checkpoint, piece, rows, memory, bytes_read);
       continue;
     }
     const DType type = piece.weight->dtype;

@@ -133,32 +133,37 @@ class SliceReader {
 
 }  // namespace
 
-void read_stored_rows(const CheckpointReader& checkpoint, const ResidentPiece& piece, std::byte* to,
-                      std::atomic<int64_t>* bytes_read) {
+void read_stored_rows(const CheckpointReader& checkpoint, const ResidentPiece& piece,
+                      const BlockRows& rows, std::byte* to, std::atomic<int64_t>* bytes_read) {
   constexpr int64_t most_at_once = int64_t{32} << 20;
   const Weight& weight = *piece.weight;
-  const BlockSize size = size_of(*weight.blocks);
   const StoredTensor& tensor = *checkpoint.find(weight.name);
   const Range& inputs = piece.slice.inputs;
-  if (inputs.size() == 0) return;
-  const Range blocks = {inputs.begin / size.values, (inputs.end + size.values - 1) / size.values};
-  const int64_t row_bytes = blocks.size() * size.bytes;
-  const auto place_of = [&](int64_t output) {
-    return (weight.view.row(output) / size.values + blocks.begin) * size.bytes;
-  };
   const Range& outputs = piece.slice.outputs;
+  const int64_t row_bytes = rows.row_bytes(inputs);
+  if (row_bytes == 0) return;
+  const BlockSize size = size_of(rows.format);
+  const int64_t width = weight.tensor_shape.back();
+  // Elements from a row to the next where both are one read: of codes also of parts of rows.
+  const int64_t apart = tensor.codes ? width : rows.blocks_of(inputs).size() * size.values;
   for (int64_t output = outputs.begin; output < outputs.end;) {
     // Rows that follow each other are one read.
-    const int64_t at = place_of(output);
-    int64_t rows = 1;
-    while (output + rows < outputs.end && (rows + 1) * row_bytes <= most_at_once &&
-           place_of(output + rows) == at + rows * row_bytes) {
-      ++rows;
+    const int64_t at = weight.view.row(output);
+    int64_t run = 1;
+    while (output + run < outputs.end && (run + 1) * row_bytes <= most_at_once &&
+           weight.view.row(output + run) == at + run * apart) {
+      ++run;
     }
-    checkpoint.read(tensor, at, rows * row_bytes, to);
-    to += rows * row_bytes;
-    output += rows;
-    *bytes_read += rows * weight.bytes_of_elements(inputs.size());
+    if (tensor.codes) {
+      keep_rows(checkpoint, *tensor.codes, {at / width, at / width + run}, output - outputs.begin,
+                {rows, inputs, to});
+    } else {
+      const int64_t first = at / size.values + rows.blocks_of(inputs).begin;
+      checkpoint.read(tensor, first * size.bytes, run * row_bytes,
+                      to + (output - outputs.begin) * row_bytes);
+    }
+    output += run;
+    *bytes_read += run * weight.bytes_of_elements(inputs.size());
   }
 }
 

@@ -18,9 +18,10 @@ struct ReadBuffers {
   std::vector<float> values;      // of them
 };
 
-// Copies the blocks that hold a slice (Weight::rows_of_blocks()), row after row, to `to`.
-void read_stored_rows(const CheckpointReader& checkpoint, const ResidentPiece& piece, std::byte* to,
-                      std::atomic<int64_t>* bytes_read);
+// Copies the blocks that hold a slice (Weight::rows_of_blocks()), row after row, to `to`; of codes
+// their scales too, as `rows` keeps them.
+void read_stored_rows(const CheckpointReader& checkpoint, const ResidentPiece& piece,
+                      const BlockRows& rows, std::byte* to, std::atomic<int64_t>* bytes_read);
 
 // Hands the slice to `use(first row of the slice, rows, data)` in blocks of whole rows, each row
 // its inputs in order in the weight's type, which is f32 where the file holds blocks. Adds the

@@ -37,6 +37,11 @@ void add_resident(const Resident& resident, std::string* text) {
                  resident.shape.first_input, fmt::join(resident.shape.segments, " "));
   for (const BlockRows& rows : resident.shape.block_rows) {
     fmt::format_to(to, "in blocks {} {}\n", rows.count, to_string(rows.format));
+    if (!rows.scales) continue;
+    const RowScales& each = *rows.scales;
+    fmt::format_to(to, "scales {} {} {} {} {} {} {} {} {}\n", static_cast<int>(each.type),
+                   each.rows, each.inputs, each.first_row, each.listed_groups, each.factor,
+                   each.factor_divides, each.zeros, each.zero);
   }
   for (const ResidentPiece& piece : resident.pieces) {
     fmt::format_to(to, "piece {} {} {} {} {} {}\n", piece.weight->name, piece.slice.outputs.begin,

@@ -15,7 +15,7 @@ namespace dure {
 
 // Counts the ways in which matrices have been packed: up with every change of packed_matrix.cc or
 // weight_plan.cc that gives other bytes.
-inline constexpr int packing_version = 2;
+inline constexpr int packing_version = 3;
 
 struct WeightOrigin {
   std::filesystem::path model;               // folder

@@ -2,6 +2,7 @@
 // same blocks, on every instruction set.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -30,6 +31,41 @@ void fill_blocks(BlockFormat format, std::byte* to, int64_t count, std::mt19937&
   }
 }
 
+// Random scales of a weight's size, groups of each input in any order.
+void fill_scales(const BlockRows& rows, Range held, std::byte* kept, std::mt19937& random) {
+  const ScaleLayout layout = rows.scales_of(held);
+  std::byte* const tables = kept + rows.count * rows.row_bytes(held);
+  const auto number = [&](float size) { return size * static_cast<float>(1 + random() % 1000); };
+  for (int64_t at = 0; at < layout.scales; ++at) tables[at] = static_cast<std::byte>(random());
+  for (int64_t at = layout.scales; at < layout.factor; at += layout.scale_bytes) {
+    const float scale = number(1e-5f);
+    const auto bits = std::bit_cast<uint32_t>(scale);
+    const uint16_t half = static_cast<uint16_t>(0x1000 + random() % 0x1000);
+    const auto byte = static_cast<uint8_t>(0x70 + random() % 12);
+    switch (rows.scales->type) {
+      case ScaleType::f32:
+        std::memcpy(tables + at, &bits, 4);
+        break;
+      case ScaleType::bf16:
+        std::memcpy(tables + at, reinterpret_cast<const std::byte*>(&bits) + 2, 2);
+        break;
+      case ScaleType::f16:
+        std::memcpy(tables + at, &half, 2);
+        break;
+      case ScaleType::e4m3:
+      case ScaleType::e8m0:
+        std::memcpy(tables + at, &byte, 1);
+        break;
+    }
+  }
+  const float factor = number(1e-3f);
+  if (rows.scales->factor) std::memcpy(tables + layout.factor, &factor, 4);
+  for (int64_t at = layout.listed; at < layout.bytes; at += 4) {
+    const auto group = static_cast<int32_t>(random() % static_cast<uint32_t>(layout.groups.size()));
+    std::memcpy(tables + at, &group, 4);
+  }
+}
+
 // A matrix in blocks, and what a loader would make of it.
 struct Both {
   PackedMatrix blocks;
@@ -40,16 +76,17 @@ struct Both {
     plain.block_rows.clear();
     made = PackedMatrix(plain);
     std::mt19937 random(seed);
-    for (int64_t output = 0; output < shape.n; ++output) {
-      const BlockFormat format = shape.block_row(output).format;
-      const Range held = shape.blocks_of_row(format);
-      if (held.size() == 0) continue;
-      fill_blocks(format, blocks.blocks_of(output), held.size(), random);
-      const int64_t values = size_of(format).values;
-      std::vector<float> row(static_cast<size_t>(held.size() * values));
-      decode_blocks(format, blocks.blocks_of(output), held.size(), row.data());
-      made.pack_rows(output, 1, row.data() + (shape.first_input - held.begin * values), 0,
-                     DType::f32);
+    const Range held = shape.held_inputs();
+    std::vector<float> row(static_cast<size_t>(held.size()));
+    int64_t output = 0;
+    for (size_t i = 0; i < shape.block_rows.size(); ++i) {
+      const BlockRows& rows = shape.block_rows[i];
+      fill_blocks(rows.format, blocks.blocks_of(i), rows.count * rows.blocks_of(held).size(), random);
+      if (rows.scales) fill_scales(rows, held, blocks.blocks_of(i), random);
+      for (int64_t own = 0; own < rows.count; ++own, ++output) {
+        rows.decode(blocks.blocks_of(i), held, own, row.data());
+        made.pack_rows(output, 1, row.data(), 0, DType::f32);
+      }
     }
   }
 };
@@ -64,8 +101,37 @@ PackedShape shape_of(int64_t n, std::vector<int64_t> segments, BlockFormat forma
   return shape;
 }
 
+// Codes and scales as quantization tools write them.
+std::vector<BlockRows> scaled_rows() {
+  using enum ScaleType;
+  return {
+      {0, BlockFormat::fp8, RowScales{.type = f32, .rows = 128, .inputs = 128, .first_row = 100}},
+      {0, BlockFormat::fp8, RowScales{.type = bf16, .rows = 1}},
+      {0, BlockFormat::fp8, RowScales{.type = f32, .rows = 0}},
+      {0, BlockFormat::fp8, RowScales{.type = f32, .rows = 3, .inputs = 7}},
+      {0, BlockFormat::int8, RowScales{.type = f32, .rows = 1}},
+      {0, BlockFormat::fp4, RowScales{.type = e8m0, .inputs = 32}},
+      {0, BlockFormat::fp4, RowScales{.type = e4m3, .inputs = 16, .factor = true}},
+      {0, BlockFormat::fp4,
+       RowScales{.type = e4m3, .inputs = 16, .factor = true, .factor_divides = true}},
+      {0, BlockFormat::int4, RowScales{.type = f16, .inputs = 128, .zeros = true, .zero = 1}},
+      {0, BlockFormat::int4, RowScales{.type = f16, .inputs = 64, .zero = 8}},
+      {0, BlockFormat::int4,
+       RowScales{.type = f16, .inputs = 128, .listed_groups = 5, .zeros = true}},
+  };
+}
+
 std::vector<PackedShape> shapes() {
   std::vector<PackedShape> all;
+  for (const BlockRows& rows : scaled_rows()) {
+    for (PackedShape shape :
+         {shape_of(40, {512}, rows.format), shape_of(33, pieces(768, 8), rows.format),
+          shape_of(5, pieces(300, 4), rows.format, 200),
+          shape_of(32, {33, 0, 2, 61}, rows.format, 31), shape_of(1, {1}, rows.format, 255)}) {
+      shape.block_rows[0].scales = rows.scales;
+      all.push_back(shape);
+    }
+  }
   for (const BlockFormat format : block_formats) {
     all.push_back(shape_of(40, {512}, format));
     all.push_back(shape_of(33, pieces(768, 8), format));

@@ -85,6 +85,12 @@ void PackedMatrix::pack_coded_row(const std::byte* row, DType type, const CodeGr
   }
 }
 
+std::byte* PackedMatrix::blocks_of(size_t index) {
+  std::byte* at = data_;
+  for (size_t i = 0; i < index; ++i) at += shape_.block_rows[i].bytes(shape_.held_inputs());
+  return at;
+}
+
 void PackedMatrix::pack_rows(int64_t first, int64_t rows, const void* source, int64_t stride,
                              DType source_type) {
   DURE_CHECK(first >= 0 && rows >= 0 && first + rows <= shape_.n && !shape_.in_blocks());

@@ -29,8 +29,8 @@ class PackedMatrix {
   void pack_rows(int64_t first, int64_t rows, const void* source, int64_t stride,
                  DType source_type);
 
-  // Of a matrix in blocks: where those of an output lie, block_row_bytes() of them.
-  std::byte* blocks_of(int64_t output) { return data_ + shape_.block_row(output).offset; }
+  // Of a matrix in blocks: where those of block_rows[index] lie, and behind them their scales.
+  std::byte* blocks_of(size_t index);
 
  private:
   // Where a row goes.

@@ -8,6 +8,7 @@
 
 #include "base/closest.h"
 #include "base/error.h"
+#include "model/quantized/scaled_codes.h"
 #include "model/checkpoint.h"
 #include "model/harmless_tensors.h"
 
@@ -96,6 +97,16 @@ bool is_rotation(const ModelSpec& spec, std::string_view tensor_name) {
   return spec.names.gguf && tensor_name == "rope_freqs.weight";
 }
 
+// Where outputs are no run of the tensor's rows, each has scales of its own in memory; those of
+// heads too, which are read together wherever their rows lie.
+void bind_codes(const ScaledCodes& codes, Weight& weight) {
+  weight.blocks = kept_codes(codes);
+  weight.scales = kept_scales(codes);
+  if (weight.scales->rows > 1 && (weight.head >= 0 || !weight.follows_rows(weight.scales->rows))) {
+    weight.scales->rows = 1;
+  }
+}
+
 }  // namespace
 
 bool is_of_other_part(const ModelSpec& spec, std::string_view tensor_name) {
@@ -133,6 +144,7 @@ std::vector<Weight> bind_inventory(const ModelSpec& spec, const CheckpointReader
     check_shape(*tensor, weight.part, weight.tensor_shape, checkpoint);
     weight.dtype = tensor->dtype;
     weight.blocks = tensor->blocks;
+    if (tensor->codes) bind_codes(*tensor->codes, weight);
   }
   for (const StoredTensor& tensor : checkpoint.tensors()) {
     if (known.contains(tensor.name) || is_harmless(tensor.name) ||

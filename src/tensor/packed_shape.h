@@ -4,14 +4,14 @@
 //   [n / 32 panels][segments][k of the segment / unit][32 outputs][unit]   unit = 2 for bf16, else
 //   1
 // Missing outputs and inputs are zeros. Matrices of integer codes: tensor/code_format.h.
-// A matrix may also be kept in a checkpoint's own blocks: row after row, those blocks of each
-// output that hold its inputs. Products make panels of it as they go.
+// A matrix may also be kept in a checkpoint's own blocks (tensor/block_rows.h). Products make panels
+// of it as they go.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "tensor/block_format.h"
+#include "tensor/block_rows.h"
 #include "tensor/code_format.h"
 #include "tensor/dtype.h"
 
@@ -19,13 +19,6 @@ namespace dure {
 
 inline constexpr int64_t panel_width = 32;
 inline constexpr int tree_segments = 8;
-
-struct Range {  // half open
-  int64_t begin = 0;
-  int64_t end = 0;
-  int64_t size() const { return end - begin; }
-  bool operator==(const Range&) const = default;
-};
 
 // Lengths of the pieces in which a product is summed. A column-parallel or replicated product is
 // one piece. A row-parallel product over units * unit inputs (heads of head_dim, say) is cut at
@@ -41,13 +34,6 @@ enum class PanelOrder {
   plain,
   gate_up,  // 32 outputs of gate, the same 32 of up, and so on: what a fused SwiGLU reads. n counts
             // both halves, each padded to whole panels on its own.
-};
-
-// Outputs that follow each other and are kept in the same blocks.
-struct BlockRows {
-  int64_t count = 0;
-  BlockFormat format = BlockFormat::q8_0;
-  bool operator==(const BlockRows&) const = default;
 };
 
 struct PackedShape {
@@ -68,14 +54,14 @@ struct PackedShape {
   int64_t bytes() const;        // as resident, padding included
   bool coded() const { return codes != CodeFormat::none; }
   bool in_blocks() const { return !block_rows.empty(); }
-  Range blocks_of_row(BlockFormat format) const;  // counted from the weight's first input
-  int64_t block_row_bytes(BlockFormat format) const;
-  // Where the blocks of an output begin, and their format. Outputs count gate first, then up.
-  struct BlockRow {
-    int64_t offset = 0;
-    BlockFormat format = BlockFormat::q8_0;
+  Range held_inputs() const { return {first_input, first_input + k()}; }  // of the weight
+  // Where an output is among those in blocks. Outputs count gate first, then up.
+  struct BlockPlace {
+    const BlockRows* rows = nullptr;
+    int64_t offset = 0;  // of these rows, in bytes
+    int64_t output = 0;  // of these rows
   };
-  BlockRow block_row(int64_t output) const;
+  BlockPlace block_place(int64_t output) const;
   // The output that is column `column` of a panel; -1: none.
   int64_t output_at(int64_t panel, int64_t column) const;
   CodeGroups groups() const { return code_groups(segments, first_input); }

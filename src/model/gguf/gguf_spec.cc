@@ -58,7 +58,6 @@ std::string config_name(DType dtype) {
 // Which tensors are quantized, and how, in the words of releases: a rule for each block format.
 ReleaseFormats formats_of(const GgufModel& model) {
   ReleaseFormats formats;
-  formats.kept = true;
   std::map<BlockFormat, FormatRule> rules;
   for (const GgufModel::Tensor& tensor : model.tensors) {
     const auto* blocks = std::get_if<BlockFormat>(&tensor.stored.type);

@@ -21,7 +21,6 @@ namespace dure {
 namespace {
 
 using Codes = ScaledCodes::Codes;
-using Number = ScaledCodes::Number;
 using Shape = std::vector<int64_t>;
 
 // Of activations, which are not quantized here, and of a quantized cache.
@@ -38,12 +37,12 @@ int64_t in_whole(int64_t count, int64_t unit) {
   return (count + unit - 1) / unit;
 }
 
-std::optional<Number> number_of(const std::string& dtype) {
-  if (dtype == "F32") return Number::f32;
-  if (dtype == "F16") return Number::f16;
-  if (dtype == "BF16") return Number::bf16;
-  if (dtype == "F8_E4M3") return Number::e4m3;
-  if (dtype == "F8_E8M0" || dtype == "U8") return Number::e8m0;
+std::optional<ScaleType> scale_type_of(const std::string& dtype) {
+  if (dtype == "F32") return ScaleType::f32;
+  if (dtype == "F16") return ScaleType::f16;
+  if (dtype == "BF16") return ScaleType::bf16;
+  if (dtype == "F8_E4M3") return ScaleType::e4m3;
+  if (dtype == "F8_E8M0" || dtype == "U8") return ScaleType::e8m0;
   return std::nullopt;
 }
 
@@ -133,7 +132,7 @@ class Finder {
   }
 
   void take_scales(const RawTensor& scales, ScaledCodes& made) {
-    const auto type = number_of(scales.entry.dtype);
+    const auto type = scale_type_of(scales.entry.dtype);
     if (!type) refuse(scales.entry.name, fmt::format("scales of type {}", scales.entry.dtype));
     made.scale_type = *type;
     made.scales = take(scales);

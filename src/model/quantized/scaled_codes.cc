@@ -4,42 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/error.h"
-#include "tensor/block_format.h"
-#include "tensor/float_bits.h"
 
 namespace dure {
 namespace {
 
 using Codes = ScaledCodes::Codes;
-using Number = ScaledCodes::Number;
 
 constexpr int64_t in_word = 8;  // codes of 4 bits
-
-int64_t bytes_of_number(Number type) {
-  return type == Number::f32 ? 4 : type == Number::e4m3 || type == Number::e8m0 ? 1 : 2;
-}
-
-float number_at(const std::byte* from, Number type) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, from, static_cast<size_t>(bytes_of_number(type)));
-  switch (type) {
-    case Number::f32:
-      return std::bit_cast<float>(bits);
-    case Number::f16:
-      return float_from_f16(static_cast<uint16_t>(bits));
-    case Number::bf16:
-      return float_from_bf16(static_cast<uint16_t>(bits));
-    case Number::e4m3:
-      return float_from_fp8(static_cast<uint8_t>(bits));
-    case Number::e8m0:
-      return 2.0f * mxfp4_scale(static_cast<uint8_t>(bits));
-  }
-  return 0.0f;
-}
+constexpr int64_t staging_bytes = int64_t{4} << 20;
 
 uint32_t word_at(const std::byte* words, int64_t index) {
   uint32_t word;
@@ -47,8 +22,8 @@ uint32_t word_at(const std::byte* words, int64_t index) {
   return word;
 }
 
-int32_t nibble(uint32_t word, int64_t place) {
-  return static_cast<int32_t>(word >> (4 * place) & 15u);
+uint8_t nibble(uint32_t word, int64_t place) {
+  return static_cast<uint8_t>(word >> (4 * place) & 15u);
 }
 
 // Where AWQ's words hold output `index` of eight.
@@ -56,230 +31,274 @@ int64_t mixed_place(int64_t index) {
   return index % 2 * 4 + index / 2;
 }
 
-// Elements [begin, end) of each of `rows` rows of a table that is `width` elements wide.
-std::vector<std::byte> read_table(const CheckpointReader& checkpoint, const StoredTensor& tensor,
-                                  Range rows, Range columns, int64_t width, int64_t element) {
-  std::vector<std::byte> bytes(static_cast<size_t>(rows.size() * columns.size() * element));
-  if (columns.begin == 0 && columns.end == width) {
-    checkpoint.read(tensor, rows.begin * width * element, rows.size() * width * element,
-                    bytes.data());
-    return bytes;
-  }
-  for (int64_t row = 0; row < rows.size(); ++row) {
-    checkpoint.read(tensor, ((rows.begin + row) * width + columns.begin) * element,
-                    columns.size() * element, bytes.data() + row * columns.size() * element);
-  }
-  return bytes;
-}
+// A table that lies row after row in the file.
+struct Table {
+  const StoredTensor& tensor;
+  int64_t width = 0;  // elements of a row
+  int64_t element_bytes = 1;
+};
 
-Range in_units(Range range, int64_t unit) {
-  return {range.begin / unit, (range.end + unit - 1) / unit};
-}
-
-class RectangleReader {
+class RowKeeper {
  public:
-  RectangleReader(const CheckpointReader& checkpoint, const ScaledCodes& matrix, Range rows,
-                  Range columns)
-      : checkpoint_(checkpoint), matrix_(matrix), rows_(rows), columns_(columns) {
-    group_of_.resize(static_cast<size_t>(columns.size()));
-    find_groups();
-    const auto [least, most] = std::minmax_element(group_of_.begin(), group_of_.end());
-    groups_ = {*least, *most + 1};
-    if (*least < 0 || *most >= matrix.groups()) {
-      throw_bad_input(fmt::format("{}: an input of group {}, of {}", matrix.group_of_input->name,
-                                  *least < 0 ? *least : *most, matrix.groups()),
-                      "the file is damaged or was written by a broken tool: download it again",
-                      matrix.group_of_input->name);
-    }
-  }
+  RowKeeper(const CheckpointReader& checkpoint, const ScaledCodes& matrix, const KeptRows& to)
+      : checkpoint_(checkpoint),
+        matrix_(matrix),
+        to_(to),
+        layout_(to.rows.scales_of(to.inputs)),
+        blocks_(to.rows.blocks_of(to.inputs)),
+        row_bytes_(to.rows.row_bytes(to.inputs)),
+        tables_(to.memory + to.rows.count * row_bytes_) {}
 
-  void read(float* to) {
-    read_scales();
-    read_zeros();
-    read_codes(to);
-    for (int64_t row = 0; row < rows_.size(); ++row) {
-      for (int64_t i = 0; i < columns_.size(); ++i) {
-        const auto group = static_cast<size_t>(row * groups_.size() +
-                                               group_of_[static_cast<size_t>(i)] - groups_.begin);
-        float& value = to[row * columns_.size() + i];
-        value = (value - zeros_[group]) * scales_[group];
-      }
+  void keep(Range outputs, int64_t first) {
+    keep_groups();
+    if (matrix_.factor) checkpoint_.read(*matrix_.factor, 0, 4, tables_ + layout_.factor);
+    const int64_t at_once =
+        std::max<int64_t>(1, staging_bytes / (blocks_.size() * size_of(to_.rows.format).values));
+    for (int64_t done = 0; done < outputs.size(); done += at_once) {
+      const int64_t begin = outputs.begin + done;
+      const Range some = {begin, std::min(begin + at_once, outputs.end)};
+      keep_codes(some, first + done);
+      keep_scales(some, first + done);
+      keep_zeros(some, first + done);
     }
   }
 
  private:
-  void find_groups() {
-    if (matrix_.group_of_input) {
-      checkpoint_.read(*matrix_.group_of_input, 4 * columns_.begin, 4 * columns_.size(),
-                       group_of_.data());
+  // Of rows [rows) their elements [columns), each row `stride` bytes after the one before.
+  void read_table(const Table& table, Range rows, Range columns, int64_t stride,
+                  std::byte* to) const {
+    const int64_t element = table.element_bytes;
+    const int64_t bytes = columns.size() * element;
+    if (bytes == table.width * element && stride == bytes) {
+      checkpoint_.read(table.tensor, rows.begin * bytes, rows.size() * bytes, to);
       return;
     }
-    for (int64_t i = 0; i < columns_.size(); ++i) {
-      const int64_t group =
-          matrix_.scale_inputs == 0 ? 0 : (columns_.begin + i) / matrix_.scale_inputs;
-      group_of_[static_cast<size_t>(i)] = static_cast<int32_t>(group);
+    for (int64_t row = 0; row < rows.size(); ++row) {
+      checkpoint_.read(table.tensor, ((rows.begin + row) * table.width + columns.begin) * element,
+                       bytes, to + row * stride);
     }
   }
-
-  float read_factor() const {
-    if (!matrix_.factor) return 1.0f;
-    float factor = 0.0f;
-    checkpoint_.read(*matrix_.factor, 0, 4, &factor);
-    return factor;
+  std::vector<std::byte> read_table(const Table& table, Range rows, Range columns) const {
+    const int64_t bytes = columns.size() * table.element_bytes;
+    std::vector<std::byte> read(static_cast<size_t>(rows.size() * bytes));
+    read_table(table, rows, columns, bytes, read.data());
+    return read;
   }
 
-  // [rows, groups], also where several rows share one.
-  void read_scales() {
-    const int64_t element = bytes_of_number(matrix_.scale_type);
-    const float factor = read_factor();
+  void keep_groups() const {
+    if (!matrix_.group_of_input) return;
+    std::vector<int32_t> groups(static_cast<size_t>(to_.inputs.size()));
+    checkpoint_.read(*matrix_.group_of_input, 4 * to_.inputs.begin, 4 * to_.inputs.size(),
+                     groups.data());
+    for (const int32_t group : groups) {
+      if (group >= 0 && group < matrix_.groups()) continue;
+      throw_bad_input(fmt::format("{}: an input of group {}, of {}", matrix_.group_of_input->name,
+                                  group, matrix_.groups()),
+                      "the file is damaged or was written by a broken tool: download it again",
+                      matrix_.group_of_input->name);
+    }
+    std::memcpy(tables_ + layout_.listed, groups.data(), groups.size() * sizeof(int32_t));
+  }
+
+  void keep_scales(Range outputs, int64_t first) const {
+    const int64_t element = layout_.scale_bytes;
+    const Range groups = layout_.groups;
     const int64_t shared = matrix_.scale_rows;
-    const Range stored = shared == 0 ? Range{0, 1} : in_units(rows_, shared);
-    const std::vector<std::byte> bytes =
-        matrix_.scales_are_turned
-            ? read_table(checkpoint_, matrix_.scales, groups_, stored, matrix_.outputs, element)
-            : read_table(checkpoint_, matrix_.scales, stored, groups_, matrix_.groups(), element);
-    scales_.resize(static_cast<size_t>(rows_.size() * groups_.size()));
-    for (int64_t row = 0; row < rows_.size(); ++row) {
-      const int64_t from = shared == 0 ? 0 : (rows_.begin + row) / shared - stored.begin;
-      for (int64_t group = 0; group < groups_.size(); ++group) {
-        const int64_t at = matrix_.scales_are_turned ? group * stored.size() + from
-                                                     : from * groups_.size() + group;
-        const float scale = number_at(bytes.data() + at * element, matrix_.scale_type);
-        scales_[static_cast<size_t>(row * groups_.size() + group)] =
-            matrix_.factor_divides ? scale / factor : scale * factor;
+    const Range stored = shared == 0 ? Range{0, 1} : in_units(outputs, shared);
+    const bool turned = matrix_.scales_are_turned;
+    const Table table = {matrix_.scales, turned ? matrix_.outputs : matrix_.groups(), element};
+    const std::vector<std::byte> scales =
+        turned ? read_table(table, groups, stored) : read_table(table, stored, groups);
+    const RowScales& kept = *to_.rows.scales;
+    for (int64_t i = 0; i < outputs.size(); ++i) {
+      const int64_t from = shared == 0 ? 0 : (outputs.begin + i) / shared - stored.begin;
+      const int64_t row = kept.rows == 0 ? 0 : (kept.first_row + first + i) / kept.rows;
+      for (int64_t group = 0; group < groups.size(); ++group) {
+        const int64_t at =
+            turned ? group * stored.size() + from : from * groups.size() + group;
+        std::memcpy(tables_ + layout_.scale_at(row, groups.begin + group),
+                    scales.data() + at * element, static_cast<size_t>(element));
       }
     }
   }
 
-  void read_zeros() {
-    zeros_.assign(static_cast<size_t>(rows_.size() * groups_.size()),
-                  static_cast<float>(matrix_.zero));
+  void keep_zeros(Range outputs, int64_t first) const {
     if (!matrix_.zeros) return;
-    const Range words = in_units(rows_, in_word);
+    const Range words = in_units(outputs, in_word);
+    const Range groups = layout_.groups;
     const bool by_group = matrix_.scales_are_turned;
-    const std::vector<std::byte> bytes =
-        by_group
-            ? read_table(checkpoint_, *matrix_.zeros, groups_, words, matrix_.outputs / in_word, 4)
-            : read_table(checkpoint_, *matrix_.zeros, words, groups_, matrix_.groups(), 4);
-    for (int64_t row = 0; row < rows_.size(); ++row) {
-      const int64_t output = rows_.begin + row;
+    const Table table = {*matrix_.zeros, by_group ? matrix_.outputs / in_word : matrix_.groups(),
+                         4};
+    const std::vector<std::byte> zeros =
+        by_group ? read_table(table, groups, words) : read_table(table, words, groups);
+    for (int64_t i = 0; i < outputs.size(); ++i) {
+      const int64_t output = outputs.begin + i;
       const int64_t word = output / in_word - words.begin;
       const int64_t place =
           matrix_.codes == Codes::int4_mixed ? mixed_place(output % in_word) : output % in_word;
-      for (int64_t group = 0; group < groups_.size(); ++group) {
-        const int64_t at = by_group ? group * words.size() + word : word * groups_.size() + group;
-        zeros_[static_cast<size_t>(row * groups_.size() + group)] =
-            static_cast<float>(nibble(word_at(bytes.data(), at), place) + matrix_.zero_plus);
+      for (int64_t group = 0; group < groups.size(); ++group) {
+        const int64_t at = by_group ? group * words.size() + word : word * groups.size() + group;
+        tables_[layout_.zero_at(first + i, groups.begin + group)] |= static_cast<std::byte>(
+            nibble(word_at(zeros.data(), at), place) << (group % 2 * 4));
       }
     }
   }
 
-  void read_codes(float* to) const {
+  void keep_codes(Range outputs, int64_t first) {
+    std::byte* const rows = to_.memory + first * row_bytes_;
     switch (matrix_.codes) {
       case Codes::fp8:
-        return read_bytes(to, [](uint8_t byte) { return float_from_fp8(byte); });
-      case Codes::int8:
-        return read_bytes(
-            to, [](uint8_t byte) { return static_cast<float>(static_cast<int8_t>(byte)); });
+      case Codes::int8: {
+        const int64_t before = to_.inputs.begin - blocks_.begin * size_of(to_.rows.format).values;
+        return read_table({matrix_.tensor, matrix_.inputs, 1}, outputs, to_.inputs, row_bytes_,
+                          rows + before);
+      }
       case Codes::e2m1:
-        return read_pairs(to);
+        return keep_nibbles(outputs, rows, matrix_.inputs / 2);
       case Codes::int4:
-        return read_words(to);
+        return keep_nibbles(outputs, rows, (matrix_.inputs + in_word - 1) / in_word * 4);
       case Codes::int4_turned:
-        return read_turned(to);
+        return keep_turned(outputs, rows);
       case Codes::int4_mixed:
-        return read_mixed(to);
+        return keep_mixed(outputs, rows);
     }
   }
 
-  template <typename Value>
-  void read_bytes(float* to, Value value) const {
+  // Codes of a row one in a byte, whole blocks of them, on their way into halves.
+  uint8_t* unpacked_row(int64_t row) {
+    return unpacked_.data() + row * blocks_.size() * size_of(to_.rows.format).values;
+  }
+  void unpack(int64_t rows) {
+    unpacked_.assign(
+        static_cast<size_t>(rows * blocks_.size() * size_of(to_.rows.format).values), 0);
+  }
+  void put_unpacked(int64_t count, std::byte* rows) {
+    const uint8_t* from = unpacked_.data();
+    for (int64_t block = 0; block < count * blocks_.size(); ++block, from += 32, rows += 16) {
+      for (int i = 0; i < 16; ++i) rows[i] = static_cast<std::byte>(from[i] | from[16 + i] << 4);
+    }
+  }
+  // Of the first input of the first block.
+  int64_t base() const { return blocks_.begin * size_of(to_.rows.format).values; }
+  // Input `input` of the matrix is code `code` of the row, if it is wanted.
+  void put(int64_t row, int64_t input, uint8_t code) {
+    if (input >= to_.inputs.begin && input < to_.inputs.end) {
+      unpacked_row(row)[input - base()] = code;
+    }
+  }
+
+  // Neighbours in one byte, the first in its low half: words of eight are the same.
+  void keep_nibbles(Range outputs, std::byte* rows, int64_t width) {
+    const Range pairs = in_units(to_.inputs, 2);
     const std::vector<std::byte> bytes =
-        read_table(checkpoint_, matrix_.tensor, rows_, columns_, matrix_.inputs, 1);
-    for (size_t i = 0; i < bytes.size(); ++i) to[i] = value(static_cast<uint8_t>(bytes[i]));
-  }
-
-  void read_pairs(float* to) const {
-    const Range pairs = in_units(columns_, 2);
-    const std::vector<std::byte> bytes =
-        read_table(checkpoint_, matrix_.tensor, rows_, pairs, matrix_.inputs / 2, 1);
-    each(
-        [&](int64_t row, int64_t input) {
-          const auto byte = static_cast<uint32_t>(
-              bytes[static_cast<size_t>(row * pairs.size() + input / 2 - pairs.begin)]);
-          // Levels are twice those of E2M1.
-          const int32_t code = nibble(byte, input % 2);
-          return 0.5f * static_cast<float>(mxfp4_levels[static_cast<size_t>(code)]);
-        },
-        to);
-  }
-
-  void read_words(float* to) const {
-    const Range words = in_units(columns_, in_word);
-    const std::vector<std::byte> bytes = read_table(checkpoint_, matrix_.tensor, rows_, words,
-                                                    (matrix_.inputs + in_word - 1) / in_word, 4);
-    each(
-        [&](int64_t row, int64_t input) {
-          const uint32_t word =
-              word_at(bytes.data(), row * words.size() + input / in_word - words.begin);
-          return static_cast<float>(nibble(word, input % in_word));
-        },
-        to);
-  }
-
-  void read_turned(float* to) const {
-    const Range words = in_units(columns_, in_word);
-    const std::vector<std::byte> bytes =
-        read_table(checkpoint_, matrix_.tensor, words, rows_, matrix_.outputs, 4);
-    each(
-        [&](int64_t row, int64_t input) {
-          const uint32_t word =
-              word_at(bytes.data(), (input / in_word - words.begin) * rows_.size() + row);
-          return static_cast<float>(nibble(word, input % in_word));
-        },
-        to);
-  }
-
-  void read_mixed(float* to) const {
-    const Range words = in_units(rows_, in_word);
-    const std::vector<std::byte> bytes =
-        read_table(checkpoint_, matrix_.tensor, columns_, words, matrix_.outputs / in_word, 4);
-    each(
-        [&](int64_t row, int64_t input) {
-          const int64_t output = rows_.begin + row;
-          const uint32_t word = word_at(bytes.data(), (input - columns_.begin) * words.size() +
-                                                          output / in_word - words.begin);
-          return static_cast<float>(nibble(word, mixed_place(output % in_word)));
-        },
-        to);
-  }
-
-  // value(row of the rectangle, input of the matrix)
-  template <typename Value>
-  void each(Value value, float* to) const {
-    for (int64_t row = 0; row < rows_.size(); ++row) {
-      for (int64_t input = columns_.begin; input < columns_.end; ++input) {
-        *to++ = value(row, input);
+        read_table({matrix_.tensor, width, 1}, outputs, pairs);
+    unpack(outputs.size());
+    for (int64_t row = 0; row < outputs.size(); ++row) {
+      const std::byte* from = bytes.data() + row * pairs.size();
+      uint8_t* const to = unpacked_row(row) + (2 * pairs.begin - base());
+      for (int64_t i = 0; i < pairs.size(); ++i) {
+        const auto both = static_cast<uint8_t>(from[i]);
+        to[2 * i] = both & 15;
+        to[2 * i + 1] = both >> 4;
       }
     }
+    put_unpacked(outputs.size(), rows);
+  }
+
+  void keep_turned(Range outputs, std::byte* rows) {
+    const Range words = in_units(to_.inputs, in_word);
+    const std::vector<std::byte> read =
+        read_table({matrix_.tensor, matrix_.outputs, 4}, words, outputs);
+    unpack(outputs.size());
+    for (int64_t word = 0; word < words.size(); ++word) {
+      for (int64_t row = 0; row < outputs.size(); ++row) {
+        const uint32_t codes = word_at(read.data(), word * outputs.size() + row);
+        for (int64_t i = 0; i < in_word; ++i) {
+          put(row, (words.begin + word) * in_word + i, nibble(codes, i));
+        }
+      }
+    }
+    put_unpacked(outputs.size(), rows);
+  }
+
+  void keep_mixed(Range outputs, std::byte* rows) {
+    const Range words = in_units(outputs, in_word);
+    const std::vector<std::byte> read =
+        read_table({matrix_.tensor, matrix_.outputs / in_word, 4}, to_.inputs, words);
+    unpack(outputs.size());
+    for (int64_t input = 0; input < to_.inputs.size(); ++input) {
+      for (int64_t row = 0; row < outputs.size(); ++row) {
+        const int64_t output = outputs.begin + row;
+        const uint32_t codes =
+            word_at(read.data(), input * words.size() + output / in_word - words.begin);
+        put(row, to_.inputs.begin + input, nibble(codes, mixed_place(output % in_word)));
+      }
+    }
+    put_unpacked(outputs.size(), rows);
   }
 
   const CheckpointReader& checkpoint_;
   const ScaledCodes& matrix_;
-  Range rows_;
-  Range columns_;
-  std::vector<int32_t> group_of_;  // of each column
-  Range groups_;                   // from the first to the last of these
-  std::vector<float> scales_;      // [rows, groups]
-  std::vector<float> zeros_;
+  const KeptRows& to_;
+  ScaleLayout layout_;
+  Range blocks_;  // that hold the inputs
+  int64_t row_bytes_;
+  std::byte* tables_;
+  std::vector<uint8_t> unpacked_;
 };
 
 }  // namespace
 
+int64_t stored_bytes(const ScaledCodes& matrix) {
+  int64_t bytes = matrix.tensor.bytes + matrix.scales.bytes;
+  for (const auto* each : {&matrix.factor, &matrix.zeros, &matrix.group_of_input}) {
+    if (*each) bytes += (*each)->bytes;
+  }
+  return bytes;
+}
+
+BlockFormat kept_codes(const ScaledCodes& matrix) {
+  switch (matrix.codes) {
+    case Codes::fp8:
+      return BlockFormat::fp8;
+    case Codes::int8:
+      return BlockFormat::int8;
+    case Codes::e2m1:
+      return BlockFormat::fp4;
+    default:
+      return BlockFormat::int4;
+  }
+}
+
+RowScales kept_scales(const ScaledCodes& matrix) {
+  RowScales scales;
+  scales.type = matrix.scale_type;
+  scales.rows = matrix.scale_rows;
+  scales.inputs = matrix.scale_inputs;
+  scales.listed_groups = matrix.group_of_input ? matrix.groups() : 0;
+  scales.factor = matrix.factor.has_value();
+  scales.factor_divides = matrix.factor_divides;
+  scales.zeros = matrix.zeros.has_value();
+  scales.zero = matrix.zeros ? matrix.zero_plus : matrix.zero;
+  return scales;
+}
+
+void keep_rows(const CheckpointReader& checkpoint, const ScaledCodes& matrix, Range outputs,
+               int64_t first, const KeptRows& to) {
+  if (outputs.size() == 0 || to.inputs.size() == 0) return;
+  RowKeeper(checkpoint, matrix, to).keep(outputs, first);
+}
+
 void read_rectangle(const CheckpointReader& checkpoint, const ScaledCodes& matrix, Range rows,
                     Range columns, float* to) {
   if (rows.size() == 0 || columns.size() == 0) return;
-  RectangleReader(checkpoint, matrix, rows, columns).read(to);
+  BlockRows kept = {rows.size(), kept_codes(matrix), kept_scales(matrix)};
+  if (matrix.scale_rows > 1) kept.scales->first_row = rows.begin % matrix.scale_rows;
+  std::vector<std::byte> memory(static_cast<size_t>(kept.bytes(columns)));
+  keep_rows(checkpoint, matrix, rows, 0, {kept, columns, memory.data()});
+  for (int64_t row = 0; row < rows.size(); ++row) {
+    kept.decode(memory.data(), columns, row, to + row * columns.size());
+  }
 }
 
 }  // namespace dure

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/checkpoint.h"
-#include "tensor/packed_shape.h"
+#include "tensor/block_rows.h"
 
 namespace dure {
 
@@ -21,7 +21,6 @@ struct ScaledCodes {
     int4_turned,  // [inputs / 8, outputs] words (GPTQ)
     int4_mixed,   // [inputs, outputs / 8] words, outputs in the order 0 2 4 6 1 3 5 7 (AWQ)
   };
-  enum class Number { f32, f16, bf16, e4m3, e8m0 };
 
   Codes codes = Codes::fp8;
   int64_t outputs = 0;  // of stacked matrices those of all
@@ -29,7 +28,7 @@ struct ScaledCodes {
   StoredTensor tensor = {};  // the codes
 
   StoredTensor scales = {};
-  Number scale_type = Number::f32;
+  ScaleType scale_type = ScaleType::f32;
   int64_t scale_rows = 1;          // outputs that share a scale; 0: all
   int64_t scale_inputs = 0;        // inputs that share a scale; 0: all
   bool scales_are_turned = false;  // [groups, outputs] in place of [outputs, groups]
@@ -50,8 +49,26 @@ struct ScaledCodes {
   }
 };
 
-// Numbers [rows, columns] of a rectangle. Reads no more of the files than it takes. Throws what
-// CheckpointReader::read does, and bad_input for numbers of groups that there are not.
+int64_t stored_bytes(const ScaledCodes& matrix);  // of all that belongs to it
+
+// How its codes and scales are kept in memory, as many of them as in the file.
+BlockFormat kept_codes(const ScaledCodes& matrix);
+RowScales kept_scales(const ScaledCodes& matrix);
+
+// Rows on their way into memory.
+struct KeptRows {
+  const BlockRows& rows;  // of kept_codes; scales may be of every output where the file's are not
+  Range inputs;           // of the matrix
+  std::byte* memory = nullptr;  // rows.bytes(inputs), which hold zeros
+};
+
+// Copies outputs `outputs` of the matrix to those of `to` from `first` on. Reads no more of the
+// files than it takes. Throws what CheckpointReader::read does, and bad_input for numbers of groups
+// that there are not.
+void keep_rows(const CheckpointReader& checkpoint, const ScaledCodes& matrix, Range outputs,
+               int64_t first, const KeptRows& to);
+
+// Numbers [rows, columns] of a rectangle. Throws the same.
 void read_rectangle(const CheckpointReader& checkpoint, const ScaledCodes& matrix, Range rows,
                     Range columns, float* to);
 

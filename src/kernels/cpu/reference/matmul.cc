@@ -54,18 +54,16 @@ float dot_codes(const float* x, const PackedMatrix& w, int64_t panel, int64_t co
 // The same for a matrix in blocks.
 float dot_blocks(const float* x, const PackedMatrix& w, int64_t output, Compute compute) {
   const PackedShape& shape = w.shape();
-  const PackedShape::BlockRow row = shape.block_row(output);
-  const Range blocks = shape.blocks_of_row(row.format);
-  const int64_t values = size_of(row.format).values;
-  std::vector<float> weights(static_cast<size_t>(blocks.size() * values));
-  decode_blocks(row.format, w.data() + row.offset, blocks.size(), weights.data());
-  int64_t at = shape.first_input - blocks.begin * values;
+  const PackedShape::BlockPlace place = shape.block_place(output);
+  std::vector<float> weights(static_cast<size_t>(shape.k()));
+  place.rows->decode(w.data() + place.offset, shape.held_inputs(), place.output, weights.data());
+  size_t at = 0;
   BinaryTree tree;
   for (const int64_t length : shape.segments) {
     float sum = 0.0f;
     for (int64_t i = 0; i < length; ++i, ++x) {
       const float input = compute == Compute::bf16 ? float_from_bf16(bf16_from_float(*x)) : *x;
-      const float weight = weights[static_cast<size_t>(at++)];
+      const float weight = weights[at++];
       const float kept =
           shape.dtype == DType::bf16 ? float_from_bf16(bf16_from_float(weight)) : weight;
       sum = std::fma(input, kept, sum);

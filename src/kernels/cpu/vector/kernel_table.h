@@ -16,7 +16,7 @@ inline constexpr int element_types = 3;         // indexed by DType: f32, bf16, 
 inline constexpr int cache_types = 4;           // and fp8
 inline constexpr int score_kinds = 3;           // indexed by RouteShape::Score
 inline constexpr int coded_types = 3;           // indexed by CodeFormat: none, q8, q4
-inline constexpr int block_kinds = 20;          // indexed by BlockFormat
+inline constexpr int block_kinds = 24;          // indexed by BlockFormat
 inline constexpr int glu_kinds = 3;  // indexed by Glu::Kind: silu, gelu_tanh, clamped_swish
 
 // out[rows, 32] = x · one panel of weights. A step is one unit of the packed layout: one input, a
@@ -223,6 +223,11 @@ struct KernelTable {
   BlockDecoder<float> decode_fp32[block_kinds] = {};
   BlockDecoder<uint16_t> decode_bf16[block_kinds] = {};
   void (*round_row)(const float* x, int64_t count, uint16_t* out) = nullptr;  // to bf16
+  // Of codes with scales apart (tensor/row_scales.h): count times 16 numbers that share them.
+  void (*scale_fp32)(const float* codes, int64_t count, const float* zeros, const float* scales,
+                     float* out) = nullptr;
+  void (*scale_bf16)(const float* codes, int64_t count, const float* zeros, const float* scales,
+                     uint16_t* out) = nullptr;
   void (*turn)(const TurnTile&) = nullptr;
 
   // Epilogues: from a tile [rows][32] to `columns` outputs of rows `stride` apart; bias may be

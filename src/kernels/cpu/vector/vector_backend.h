@@ -131,9 +131,11 @@ class VectorBackend final : public Backend {
   void make_panel(const PackedMatrix& matrix, int64_t panel, std::byte* scratch,
                   std::byte* out) const;
   struct RowOfBlocks;
-  static RowOfBlocks row_of_blocks(const PackedMatrix& matrix, int64_t output);
+  class RowFinder;
   void decode_row(const RowOfBlocks& row, int64_t chunk, DType type, float* values,
                   std::byte* to) const;
+  void scale_codes(const ScaledRow& row, int64_t first, int64_t count, DType type, float* values,
+                   std::byte* to) const;
   void place_inputs(const std::byte* rows, int64_t at, int64_t from, int64_t count,
                     const PackedShape& shape, std::byte* segment) const;
 

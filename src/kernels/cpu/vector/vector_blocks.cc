@@ -3,17 +3,18 @@
 // a loader would have made of the blocks, so the products are the same to the bit.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "kernels/cpu/vector/vector_backend.h"
 
 namespace dure {
 namespace {
 
+static_assert(block_kinds == static_cast<int>(BlockFormat::int4) + 1);
+
 constexpr int64_t chunk_values = most_block_values;  // whole blocks of any format
 // Of one row's values in fp32, before they are rounded.
 constexpr int64_t values_bytes = chunk_values * static_cast<int64_t>(sizeof(float));
-
-static_assert(block_kinds == static_cast<int>(block_formats.size()));
 
 }  // namespace
 
@@ -27,15 +28,47 @@ struct VectorBackend::RowOfBlocks {
   Range held;                         // counted from the weight's first input
   BlockSize size;
   BlockFormat format = BlockFormat::q8_0;
+  std::optional<ScaledRow> scaled;  // codes with their scales apart
 };
 
-VectorBackend::RowOfBlocks VectorBackend::row_of_blocks(const PackedMatrix& matrix,
-                                                        int64_t output) {
-  if (output < 0) return {};
-  const PackedShape::BlockRow row = matrix.shape().block_row(output);
-  return {matrix.data() + row.offset, matrix.shape().blocks_of_row(row.format), size_of(row.format),
-          row.format};
-}
+// Of the outputs of a panel, most of which are kept as the one before.
+class VectorBackend::RowFinder {
+ public:
+  explicit RowFinder(const PackedMatrix& matrix)
+      : matrix_(matrix), inputs_(matrix.shape().held_inputs()) {}
+
+  RowOfBlocks row(int64_t output) {
+    if (output < 0) return {};
+    const PackedShape::BlockPlace place = matrix_.shape().block_place(output);
+    const BlockRows& rows = *place.rows;
+    if (rows_ != place.rows) enter(place);
+    RowOfBlocks row{at_ + place.output * row_bytes_, held_, size_, rows.format, {}};
+    if (rows.scales) {
+      row.scaled.emplace(*rows.scales, layout_, at_ + rows.count * row_bytes_, place.output,
+                         inputs_);
+    }
+    return row;
+  }
+
+ private:
+  void enter(const PackedShape::BlockPlace& place) {
+    rows_ = place.rows;
+    at_ = matrix_.data() + place.offset;
+    held_ = rows_->blocks_of(inputs_);
+    size_ = size_of(rows_->format);
+    row_bytes_ = rows_->row_bytes(inputs_);
+    layout_ = rows_->scales_of(inputs_);
+  }
+
+  const PackedMatrix& matrix_;
+  Range inputs_;
+  const BlockRows* rows_ = nullptr;
+  const std::byte* at_ = nullptr;  // the first of them
+  Range held_;
+  BlockSize size_;
+  int64_t row_bytes_ = 0;
+  ScaleLayout layout_;
+};
 
 // Values [chunk * 256, ...), as far as the row's blocks hold them, to `to` in the panel's type.
 void VectorBackend::decode_row(const RowOfBlocks& row, int64_t chunk, DType type, float* values,
@@ -53,17 +86,55 @@ void VectorBackend::decode_row(const RowOfBlocks& row, int64_t chunk, DType type
                     static_cast<uintptr_t>(panel_width * row.held.size() * row.size.bytes);
   for (int64_t line = 0; line < count * row.size.bytes; line += 64)
     __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(line)));
-  const int64_t at = (begin - chunk * each) * row.size.values;
+  to += (begin - chunk * each) * row.size.values * bytes_of(type);
   const auto kind = static_cast<size_t>(row.format);
+  if (row.scaled) {
+    kernels_.decode_fp32[kind](from, count, values);
+    return scale_codes(*row.scaled, begin * row.size.values, count * row.size.values, type, values,
+                       to);
+  }
   if (type == DType::f32) {
-    float* const out = reinterpret_cast<float*>(to) + at;
+    float* const out = reinterpret_cast<float*>(to);
     if (const auto decode = kernels_.decode_fp32[kind]) return decode(from, count, out);
     return decode_blocks(row.format, blocks, count, out);
   }
-  auto* const out = reinterpret_cast<uint16_t*>(to) + at;
+  auto* const out = reinterpret_cast<uint16_t*>(to);
   if (const auto decode = kernels_.decode_bf16[kind]) return decode(from, count, out);
   decode_blocks(row.format, blocks, count, values);
   kernels_.round_row(values, count * row.size.values, out);
+}
+
+// Codes of inputs [first, first + count) of the weight, multiples of 32, within a chunk.
+void VectorBackend::scale_codes(const ScaledRow& row, int64_t first, int64_t count, DType type,
+                                float* values, std::byte* to) const {
+  auto* const numbers = reinterpret_cast<float*>(to);
+  auto* const rounded = reinterpret_cast<uint16_t*>(to);
+  if (!row.in_sixteens()) {
+    row.apply(first, count, values);
+    if (type != DType::f32) return kernels_.round_row(values, count, rounded);
+    std::memcpy(to, values, static_cast<size_t>(count) * sizeof(float));
+    return;
+  }
+  constexpr int64_t together = 16;
+  float zeros[chunk_values / together];
+  float scales[chunk_values / together];
+  int64_t group = -1;
+  for (int64_t i = 0; i < count / together; ++i) {
+    const int64_t own = row.group_of(first + together * i);
+    if (own == group) {
+      zeros[i] = zeros[i - 1];
+      scales[i] = scales[i - 1];
+      continue;
+    }
+    group = own;
+    zeros[i] = row.zero(group);
+    scales[i] = row.scale(group);
+  }
+  if (type == DType::f32) {
+    kernels_.scale_fp32(values, count / together, zeros, scales, numbers);
+  } else {
+    kernels_.scale_bf16(values, count / together, zeros, scales, rounded);
+  }
 }
 
 // Inputs [from, from + count) of a segment, which begin at element `at` of the rows of a chunk, to
@@ -104,8 +175,9 @@ void VectorBackend::make_panel(const PackedMatrix& matrix, int64_t panel, std::b
   std::byte* const rows = scratch + values_bytes;
   std::memset(rows, 0, static_cast<size_t>(panel_width * chunk_values * bytes));
   RowOfBlocks columns[panel_width];
+  RowFinder finder(matrix);
   for (int64_t column = 0; column < panel_width; ++column)
-    columns[column] = row_of_blocks(matrix, shape.output_at(panel, column));
+    columns[column] = finder.row(shape.output_at(panel, column));
   size_t segment = 0;
   int64_t done = 0;  // inputs of the segment
   int64_t input = shape.first_input;
