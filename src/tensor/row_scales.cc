@@ -2,7 +2,7 @@
 #include "tensor/row_scales.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstring>
 
 #include "tensor/block_format.h"
@@ -11,22 +11,41 @@
 namespace dure {
 namespace {
 
-float number_at(const std::byte* from, ScaleType type) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, from, static_cast<size_t>(bytes_of(type)));
+// E4M3 of each byte: a scale for every 16 weights is looked up.
+const std::array<float, 256>& e4m3_values() {
+  static const std::array<float, 256> values = [] {
+    std::array<float, 256> made;
+    for (size_t i = 0; i < made.size(); ++i) made[i] = float_from_fp8(static_cast<uint8_t>(i));
+    return made;
+  }();
+  return values;
+}
+
+template <typename Stored, typename Value>
+void read_numbers(const std::byte* from, int64_t count, float* to, const Value& value) {
+  for (int64_t i = 0; i < count; ++i) {
+    Stored bits;
+    std::memcpy(&bits, from + i * static_cast<int64_t>(sizeof bits), sizeof bits);
+    to[i] = value(bits);
+  }
+}
+
+void read_numbers(const std::byte* from, ScaleType type, int64_t count, float* to) {
   switch (type) {
     case ScaleType::f32:
-      return std::bit_cast<float>(bits);
+      return read_numbers<float>(from, count, to, [](float value) { return value; });
     case ScaleType::f16:
-      return float_from_f16(static_cast<uint16_t>(bits));
+      return read_numbers<uint16_t>(from, count, to, float_from_f16);
     case ScaleType::bf16:
-      return float_from_bf16(static_cast<uint16_t>(bits));
-    case ScaleType::e4m3:
-      return float_from_fp8(static_cast<uint8_t>(bits));
+      return read_numbers<uint16_t>(from, count, to, float_from_bf16);
+    case ScaleType::e4m3: {
+      const std::array<float, 256>& values = e4m3_values();
+      return read_numbers<uint8_t>(from, count, to, [&](uint8_t bits) { return values[bits]; });
+    }
     case ScaleType::e8m0:
-      return 2.0f * mxfp4_scale(static_cast<uint8_t>(bits));
+      return read_numbers<uint8_t>(from, count, to,
+                                   [](uint8_t bits) { return 2.0f * mxfp4_scale(bits); });
   }
-  return 0.0f;
 }
 
 }  // namespace
@@ -82,10 +101,11 @@ int64_t ScaledRow::group_of(int64_t input) const {
   return kept_->inputs == 0 ? 0 : held / kept_->inputs;
 }
 
-float ScaledRow::scale(int64_t group) const {
-  const float scale = number_at(tables_ + layout_.scale_at(row_, group), kept_->type);
-  if (!kept_->factor) return scale;
-  return kept_->factor_divides ? scale / factor_ : scale * factor_;
+void ScaledRow::read_scales(int64_t group, int64_t count, float* scales) const {
+  read_numbers(tables_ + layout_.scale_at(row_, group), kept_->type, count, scales);
+  if (!kept_->factor) return;
+  for (int64_t i = 0; i < count; ++i)
+    scales[i] = kept_->factor_divides ? scales[i] / factor_ : scales[i] * factor_;
 }
 
 float ScaledRow::zero(int64_t group) const {
@@ -99,9 +119,10 @@ void ScaledRow::apply(int64_t first, int64_t count, float* values) const {
   for (int64_t i = 0; i < count;) {
     const int64_t group = group_of(first + i);
     const float subtracted = zero(group);
-    const float factor = scale(group);
+    float scale;
+    read_scales(group, 1, &scale);
     do {
-      values[i] = (values[i] - subtracted) * factor;
+      values[i] = (values[i] - subtracted) * scale;
       ++i;
     } while (i < count && group_of(first + i) == group);
   }
@@ -109,6 +130,24 @@ void ScaledRow::apply(int64_t first, int64_t count, float* values) const {
 
 bool ScaledRow::in_sixteens() const {
   return kept_->listed_groups == 0 && kept_->inputs % 16 == 0;
+}
+
+void ScaledRow::sixteens(int64_t first, int64_t count, float* zeros, float* scales) const {
+  const int64_t group = group_of(first);
+  const int64_t groups = group_of(first + 16 * count - 1) - group + 1;
+  float own[most_sixteens];
+  read_scales(group, groups, own);
+  const int64_t run = kept_->inputs == 0 ? count : kept_->inputs / 16;
+  // Before the row's first input the group is its own.
+  const int64_t before = std::max<int64_t>(inputs_.begin / 16 - first / 16, 0);
+  int64_t done = kept_->inputs == 0 ? 0 : (first / 16 + before) % run;  // of the group
+  for (int64_t i = 0, at = 0; i < count; ++i) {
+    scales[i] = own[at];
+    zeros[i] = zero(group + at);
+    if (i < before || ++done < run || at + 1 == groups) continue;
+    done = 0;
+    ++at;
+  }
 }
 
 }  // namespace dure

@@ -53,6 +53,8 @@ struct ScaleLayout {
   }
 };
 
+inline constexpr int64_t most_sixteens = 16;
+
 // What belongs to one output.
 class ScaledRow {
  public:
@@ -60,17 +62,20 @@ class ScaledRow {
   ScaledRow(const RowScales& kept, const ScaleLayout& layout, const std::byte* tables,
             int64_t output, Range inputs);
 
-  // An input of the last codes may lie beyond the row: it has the group of the row's last.
-  int64_t group_of(int64_t input) const;
-  float scale(int64_t group) const;
-  float zero(int64_t group) const;
-
   // Codes of inputs [first, first + count), as numbers, become what they stand for.
   void apply(int64_t first, int64_t count, float* values) const;
-  // Whether 16 inputs from a multiple of 16 on share a scale.
+  // Whether 16 inputs from a multiple of 16 on share a scale, and those of `count` times 16 from
+  // `first` on, a multiple of 16. count: at most most_sixteens.
   bool in_sixteens() const;
+  void sixteens(int64_t first, int64_t count, float* zeros, float* scales) const;
 
  private:
+  // An input of the last codes may lie beyond the row: it has the group of the row's last.
+  int64_t group_of(int64_t input) const;
+  // Of `count` groups from `group` on.
+  void read_scales(int64_t group, int64_t count, float* scales) const;
+  float zero(int64_t group) const;
+
   const RowScales* kept_;
   ScaleLayout layout_;
   const std::byte* tables_;

@@ -24,7 +24,7 @@ std::unique_ptr<Backend> make_vector_backend(int threads, std::string_view isa) 
   kernels.peak_codes = avx512_vnni_peak;
   if (isa == "avx512-vnni") return std::make_unique<VectorBackend>("avx512-vnni", kernels, threads);
   kernels.matmul_bf16 = avx512_bf16_matmul;
-  avx512_bf16_decoders(kernels.decode_bf16);
+  avx512_bf16_decoders(kernels);
   return std::make_unique<VectorBackend>("avx512-bf16", kernels, threads);
 }
 #endif

@@ -179,36 +179,6 @@ struct BlockMxfp4 {
     decode_levels<Out>(block + 1, load(mxfp4_values) * mxfp4_power(block[0]), to);
   }
 };
-struct BlockFp8 {
-  static constexpr int64_t bytes = 32, values = 32;
-  template <class Out>
-  static void decode(const uint8_t* block, typename Out::Number* to) {
-    Out::put(to, load_fp8(block));
-    Out::put(to + 16, load_fp8(block + 16));
-  }
-};
-struct BlockInt8 {
-  static constexpr int64_t bytes = 32, values = 32;
-  template <class Out>
-  static void decode(const uint8_t* block, typename Out::Number* to) {
-    Out::put(to, load_i8(block));
-    Out::put(to + 16, load_i8(block + 16));
-  }
-};
-struct BlockFp4 {
-  static constexpr int64_t bytes = 16, values = 32;
-  template <class Out>
-  static void decode(const uint8_t* block, typename Out::Number* to) {
-    decode_levels<Out>(block, load(mxfp4_values) * all(0.5f), to);
-  }
-};
-struct BlockInt4 {
-  static constexpr int64_t bytes = 16, values = 32;
-  template <class Out>
-  static void decode(const uint8_t* block, typename Out::Number* to) {
-    decode_nibbles<Out>(block, to, [](Lanes code) { return code; });
-  }
-};
 struct BlockIq4Nl {
   static constexpr int64_t bytes = 18, values = 32;
   template <class Out>
@@ -236,18 +206,51 @@ constexpr void fill_decoders(BlockDecoder<typename Out::Number> (&table)[block_k
   table[9] = decode<BlockQ6_K, Out>;
   table[17] = decode<BlockIq4Nl, Out>;
   table[19] = decode<BlockMxfp4, Out>;
-  table[20] = decode<BlockFp8, Out>;
-  table[21] = decode<BlockInt8, Out>;
-  table[22] = decode<BlockFp4, Out>;
-  table[23] = decode<BlockInt4, Out>;
 }
 
-// kernel_table.h, scale_fp32 and scale_bf16
+// Codes whose scales lie apart: 16 of a block of 32 at a time.
+struct CodesFp8 {
+  static constexpr int64_t bytes = 32;
+  static Lanes half(const uint8_t* block, int which) { return load_fp8(block + 16 * which); }
+};
+struct CodesInt8 {
+  static constexpr int64_t bytes = 32;
+  static Lanes half(const uint8_t* block, int which) { return load_i8(block + 16 * which); }
+};
+inline Whole half_nibbles(const uint8_t* block, int which) {
+  const Whole both = load_u8(block);
+  return which == 0 ? both & 15 : shift_right(both, 4);
+}
+struct CodesFp4 {
+  static constexpr int64_t bytes = 16;
+  static Lanes half(const uint8_t* block, int which) {
+    return choose(load(mxfp4_values) * all(0.5f), half_nibbles(block, which));
+  }
+};
+struct CodesInt4 {
+  static constexpr int64_t bytes = 16;
+  static Lanes half(const uint8_t* block, int which) {
+    return to_lanes(half_nibbles(block, which));
+  }
+};
+
+template <class Codes, class Out>
+void decode_scaled(const uint8_t* blocks, int64_t count, const float* zeros, const float* scales,
+                   typename Out::Number* to) {
+  for (int64_t i = 0; i < count; ++i, blocks += Codes::bytes, to += 32) {
+    for (int half = 0; half < 2; ++half) {
+      const Lanes codes = Codes::half(blocks, half) - all(zeros[2 * i + half]);
+      Out::put(to + 16 * half, codes * all(scales[2 * i + half]));
+    }
+  }
+}
+
 template <class Out>
-void scale_sixteens(const float* codes, int64_t count, const float* zeros, const float* scales,
-                    typename Out::Number* to) {
-  for (int64_t i = 0; i < count; ++i)
-    Out::put(to + 16 * i, (load(codes + 16 * i) - all(zeros[i])) * all(scales[i]));
+constexpr void fill_scaled(ScaledDecoder<typename Out::Number> (&table)[scaled_kinds]) {
+  table[0] = decode_scaled<CodesFp8, Out>;
+  table[1] = decode_scaled<CodesInt8, Out>;
+  table[2] = decode_scaled<CodesFp4, Out>;
+  table[3] = decode_scaled<CodesInt4, Out>;
 }
 
 inline void round_row(const float* x, int64_t count, uint16_t* out) {

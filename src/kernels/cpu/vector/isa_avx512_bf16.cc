@@ -79,10 +79,11 @@ void avx512_bf16_matmul(const MatmulTile& tile) {
   multiply(tile);
 }
 
-void avx512_bf16_decoders(BlockDecoder<uint16_t> (&table)[block_kinds]) {
-  fill_table_decoders<OutBf16Rounded>(table);
-  table[4] = decode<BlockQ8_0, OutBf16Rounded>;
-  table[9] = decode<BlockQ6_K, OutBf16Rounded>;
+void avx512_bf16_decoders(KernelTable& table) {
+  fill_table_decoders<OutBf16Rounded>(table.decode_bf16);
+  table.decode_bf16[4] = decode<BlockQ8_0, OutBf16Rounded>;
+  table.decode_bf16[9] = decode<BlockQ6_K, OutBf16Rounded>;
+  fill_scaled<OutBf16Rounded>(table.scaled_bf16_normal);
 }
 
 }  // namespace dure

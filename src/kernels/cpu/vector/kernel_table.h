@@ -16,7 +16,8 @@ inline constexpr int element_types = 3;         // indexed by DType: f32, bf16, 
 inline constexpr int cache_types = 4;           // and fp8
 inline constexpr int score_kinds = 3;           // indexed by RouteShape::Score
 inline constexpr int coded_types = 3;           // indexed by CodeFormat: none, q8, q4
-inline constexpr int block_kinds = 24;          // indexed by BlockFormat
+inline constexpr int block_kinds = 20;          // indexed by BlockFormat
+inline constexpr int scaled_kinds = 4;          // fp8, int8, fp4, int4, which follow these
 inline constexpr int glu_kinds = 3;  // indexed by Glu::Kind: silu, gelu_tanh, clamped_swish
 
 // out[rows, 32] = x · one panel of weights. A step is one unit of the packed layout: one input, a
@@ -62,6 +63,11 @@ struct PackTile {
 // `count` blocks to their values, in fp32 or rounded to bf16.
 template <class Number>
 using BlockDecoder = void (*)(const uint8_t* blocks, int64_t count, Number* to);
+
+// The same of codes alone, with a zero point and a scale for every 16.
+template <class Number>
+using ScaledDecoder = void (*)(const uint8_t* blocks, int64_t count, const float* zeros,
+                               const float* scales, Number* to);
 
 // Blocks of a checkpoint on their way to a panel's numbers: `rows` of them, `stride` elements
 // apart, become columns. Elements are of 32 bits: fp32, or pairs of bf16.
@@ -223,11 +229,11 @@ struct KernelTable {
   BlockDecoder<float> decode_fp32[block_kinds] = {};
   BlockDecoder<uint16_t> decode_bf16[block_kinds] = {};
   void (*round_row)(const float* x, int64_t count, uint16_t* out) = nullptr;  // to bf16
-  // Of codes with scales apart (tensor/row_scales.h): count times 16 numbers that share them.
-  void (*scale_fp32)(const float* codes, int64_t count, const float* zeros, const float* scales,
-                     float* out) = nullptr;
-  void (*scale_bf16)(const float* codes, int64_t count, const float* zeros, const float* scales,
-                     uint16_t* out) = nullptr;
+  // Codes with their scales apart (tensor/row_scales.h). The last, null if there is none, takes
+  // only what makes no subnormal numbers.
+  ScaledDecoder<float> scaled_fp32[scaled_kinds] = {};
+  ScaledDecoder<uint16_t> scaled_bf16[scaled_kinds] = {};
+  ScaledDecoder<uint16_t> scaled_bf16_normal[scaled_kinds] = {};
   void (*turn)(const TurnTile&) = nullptr;
 
   // Epilogues: from a tile [rows][32] to `columns` outputs of rows `stride` apart; bias may be
@@ -281,7 +287,7 @@ struct KernelTable {
 const KernelTable& avx2_kernels();           // AVX2, FMA, F16C
 const KernelTable& avx512_kernels();         // AVX-512 F, BW, DQ, VL
 void avx512_bf16_matmul(const MatmulTile&);  // and AVX512_BF16
-void avx512_bf16_decoders(BlockDecoder<uint16_t> (&table)[block_kinds]);
+void avx512_bf16_decoders(KernelTable& table);
 float avx512_bf16_peak(int64_t rounds);
 void avx512_vnni_matmul_q8(const MatmulTile&);  // AVX512_VNNI; they take code_bias 0
 void avx512_vnni_matmul_q4(const MatmulTile&);

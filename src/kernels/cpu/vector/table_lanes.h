@@ -37,8 +37,8 @@ constexpr KernelTable table_of_lanes(const char* name) {
   fill_decoders<OutFp32>(table.decode_fp32);
   fill_decoders<OutBf16>(table.decode_bf16);
   table.round_row = round_row;
-  table.scale_fp32 = scale_sixteens<OutFp32>;
-  table.scale_bf16 = scale_sixteens<OutBf16>;
+  fill_scaled<OutFp32>(table.scaled_fp32);
+  fill_scaled<OutBf16>(table.scaled_bf16);
   table.turn = turn;
   table.finish_plain = finish_plain;
   table.finish_glu[0] = finish_glu<Silu>;

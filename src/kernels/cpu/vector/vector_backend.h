@@ -134,8 +134,8 @@ class VectorBackend final : public Backend {
   class RowFinder;
   void decode_row(const RowOfBlocks& row, int64_t chunk, DType type, float* values,
                   std::byte* to) const;
-  void scale_codes(const ScaledRow& row, int64_t first, int64_t count, DType type, float* values,
-                   std::byte* to) const;
+  void decode_scaled_row(const RowOfBlocks& row, const uint8_t* from, int64_t block, int64_t count,
+                         DType type, float* values, std::byte* to) const;
   void place_inputs(const std::byte* rows, int64_t at, int64_t from, int64_t count,
                     const PackedShape& shape, std::byte* segment) const;
 

@@ -2,6 +2,7 @@
 // products read, and is used for all rows of x before the next is made. The numbers are those that
 // a loader would have made of the blocks, so the products are the same to the bit.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -10,7 +11,8 @@
 namespace dure {
 namespace {
 
-static_assert(block_kinds == static_cast<int>(BlockFormat::int4) + 1);
+static_assert(block_kinds == static_cast<int>(block_formats.size()));
+static_assert(block_kinds + scaled_kinds == static_cast<int>(BlockFormat::int4) + 1);
 
 constexpr int64_t chunk_values = most_block_values;  // whole blocks of any format
 // Of one row's values in fp32, before they are rounded.
@@ -88,11 +90,7 @@ void VectorBackend::decode_row(const RowOfBlocks& row, int64_t chunk, DType type
     __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(line)));
   to += (begin - chunk * each) * row.size.values * bytes_of(type);
   const auto kind = static_cast<size_t>(row.format);
-  if (row.scaled) {
-    kernels_.decode_fp32[kind](from, count, values);
-    return scale_codes(*row.scaled, begin * row.size.values, count * row.size.values, type, values,
-                       to);
-  }
+  if (row.scaled) return decode_scaled_row(row, from, begin, count, type, values, to);
   if (type == DType::f32) {
     float* const out = reinterpret_cast<float*>(to);
     if (const auto decode = kernels_.decode_fp32[kind]) return decode(from, count, out);
@@ -104,37 +102,35 @@ void VectorBackend::decode_row(const RowOfBlocks& row, int64_t chunk, DType type
   kernels_.round_row(values, count * row.size.values, out);
 }
 
-// Codes of inputs [first, first + count) of the weight, multiples of 32, within a chunk.
-void VectorBackend::scale_codes(const ScaledRow& row, int64_t first, int64_t count, DType type,
-                                float* values, std::byte* to) const {
-  auto* const numbers = reinterpret_cast<float*>(to);
+// `count` blocks of codes, the first of which is number `block` of the weight's.
+void VectorBackend::decode_scaled_row(const RowOfBlocks& row, const uint8_t* from, int64_t block,
+                                      int64_t count, DType type, float* values,
+                                      std::byte* to) const {
+  const auto kind = static_cast<size_t>(row.format) - block_kinds;
+  const int64_t first = block * row.size.values;
+  const int64_t numbers = count * row.size.values;
+  float zeros[most_sixteens] = {};
+  float scales[most_sixteens];
   auto* const rounded = reinterpret_cast<uint16_t*>(to);
-  if (!row.in_sixteens()) {
-    row.apply(first, count, values);
-    if (type != DType::f32) return kernels_.round_row(values, count, rounded);
-    std::memcpy(to, values, static_cast<size_t>(count) * sizeof(float));
+  if (!row.scaled->in_sixteens()) {
+    std::fill_n(scales, most_sixteens, 1.0f);
+    kernels_.scaled_fp32[kind](from, count, zeros, scales, values);
+    row.scaled->apply(first, numbers, values);
+    if (type != DType::f32) return kernels_.round_row(values, numbers, rounded);
+    std::memcpy(to, values, static_cast<size_t>(numbers) * sizeof(float));
     return;
   }
-  constexpr int64_t together = 16;
-  float zeros[chunk_values / together];
-  float scales[chunk_values / together];
-  int64_t group = -1;
-  for (int64_t i = 0; i < count / together; ++i) {
-    const int64_t own = row.group_of(first + together * i);
-    if (own == group) {
-      zeros[i] = zeros[i - 1];
-      scales[i] = scales[i - 1];
-      continue;
-    }
-    group = own;
-    zeros[i] = row.zero(group);
-    scales[i] = row.scale(group);
-  }
+  row.scaled->sixteens(first, numbers / 16, zeros, scales);
   if (type == DType::f32) {
-    kernels_.scale_fp32(values, count / together, zeros, scales, numbers);
-  } else {
-    kernels_.scale_bf16(values, count / together, zeros, scales, rounded);
+    return kernels_.scaled_fp32[kind](from, count, zeros, scales, reinterpret_cast<float*>(to));
   }
+  // No code but zero is less than 2^-9.
+  constexpr float least = 0x1p-117f;
+  const bool normal = std::all_of(scales, scales + numbers / 16, [](float scale) {
+    return std::abs(scale) >= least || scale == 0.0f;
+  });
+  const auto quick = kernels_.scaled_bf16_normal[kind];
+  (normal && quick ? quick : kernels_.scaled_bf16[kind])(from, count, zeros, scales, rounded);
 }
 
 // Inputs [from, from + count) of a segment, which begin at element `at` of the rows of a chunk, to
