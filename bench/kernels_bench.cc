@@ -126,10 +126,15 @@ void block_matmul(benchmark::State& state, Machine& machine, BlockRows kept, int
     PackedMatrix& matrix = copies.emplace_back(shape);
     std::byte* const blocks = matrix.blocks_of(0);
     const int64_t row_bytes = kept.row_bytes(shape.held_inputs());
-    for (int64_t i = 0; i < shape.n * row_bytes; ++i)
+    const int64_t code_bytes = kept.code_bytes(shape.held_inputs());
+    for (int64_t i = 0; i < code_bytes; ++i)
       blocks[i] = static_cast<std::byte>((i / row_bytes * 31 + i % row_bytes * 7) % 60);
     // A scale of an ordinary size in every type.
-    std::fill(blocks + shape.n * row_bytes, blocks + shape.bytes(), std::byte{0x3c});
+    std::byte* const tables = blocks + code_bytes;
+    const ScaleLayout layout = kept.scales_of(shape.held_inputs());
+    std::fill(tables, tables + layout.listed, std::byte{0x3c});
+    for (int64_t at = layout.listed; at < layout.bytes; at += 4)
+      tables[at] = static_cast<std::byte>(at / 4 % layout.groups.size());
   }
   const auto x = random_floats(rows * shape.k(), 1);
   std::vector<float> out(static_cast<size_t>(rows * shape.n));
@@ -377,7 +382,9 @@ void register_all(Machine& machine) {
        {0, BlockFormat::fp4, RowScales{.type = ScaleType::e4m3, .inputs = 16, .factor = true}}},
       {"gptq",
        {0, BlockFormat::int4,
-        RowScales{.type = ScaleType::f16, .inputs = 128, .zeros = true, .zero = 1}}}};
+        RowScales{.type = ScaleType::f16, .inputs = 128, .zeros = true, .zero = 1}}},
+      {"gptq_in_any_order",
+       {0, BlockFormat::int4, RowScales{.type = ScaleType::f16, .listed_groups = 16}}}};
   for (const BlockFormat format : block_formats)
     kept.push_back({std::string(to_string(format)), {0, format}});
   for (const auto& [name, rows_kept] : kept) {

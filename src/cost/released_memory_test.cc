@@ -109,16 +109,15 @@ TEST(Memory, OfAGgufFileIsThatOfItsBlocks) {
   }
 }
 
-// Codes lie in blocks of 32, and zero points of a row in whole bytes: rows of 176 inputs, 96 in each
-// of 3 layers, end in half a block of 16 bytes; 128 rows in each of 3 layers have 5 zero points, the
-// last of which takes a whole byte.
+// Codes lie in blocks of 32 outputs and 32 inputs: in each of 3 layers, 2 matrices of 176 outputs
+// have 16 more of 96 inputs, and 96 rows of 176 inputs 16 more, half a byte each.
 TEST(Memory, OfCodesAndScalesIsThatOfTheFile) {
   struct Case {
     const char* name;
     int64_t padding;
   };
-  for (const auto& [name, padding] :
-       {Case{"llama-nvfp4-partial", 3 * 96 * 8}, Case{"qwen2-gptq-g64-actorder", 192}}) {
+  for (const auto& [name, padding] : {Case{"llama-nvfp4-partial", 3 * (2 * 16 * 96 + 96 * 16) / 2},
+                                      Case{"qwen2-gptq-g64-actorder", 0}}) {
     const auto folder = std::filesystem::path(DURE_SOURCE_DIR) / "testdata/models" / name;
     const ModelSpec spec = load_spec(folder);
     const auto checkpoint = CheckpointReader::open(folder);

@@ -31,10 +31,13 @@ void fill_blocks(BlockFormat format, std::byte* to, int64_t count, std::mt19937&
   }
 }
 
-// Random scales of a weight's size, groups of each input in any order.
-void fill_scales(const BlockRows& rows, Range held, std::byte* kept, std::mt19937& random) {
+// Random codes, and scales of a weight's size, groups of each input in any order.
+void fill_codes(const BlockRows& rows, Range held, std::byte* kept, std::mt19937& random) {
+  for (int64_t at = 0; at < rows.code_bytes(held); ++at) {
+    kept[at] = static_cast<std::byte>(random() % 0x7f | random() % 2 << 7);  // NaN in fp8 is 0x7f
+  }
   const ScaleLayout layout = rows.scales_of(held);
-  std::byte* const tables = kept + rows.count * rows.row_bytes(held);
+  std::byte* const tables = kept + rows.code_bytes(held);
   const auto number = [&](float size) { return size * static_cast<float>(1 + random() % 1000); };
   for (int64_t at = 0; at < layout.scales; ++at) tables[at] = static_cast<std::byte>(random());
   for (int64_t at = layout.scales; at < layout.factor; at += layout.scale_bytes) {
@@ -81,8 +84,12 @@ struct Both {
     int64_t output = 0;
     for (size_t i = 0; i < shape.block_rows.size(); ++i) {
       const BlockRows& rows = shape.block_rows[i];
-      fill_blocks(rows.format, blocks.blocks_of(i), rows.count * rows.blocks_of(held).size(), random);
-      if (rows.scales) fill_scales(rows, held, blocks.blocks_of(i), random);
+      if (rows.scales) {
+        fill_codes(rows, held, blocks.blocks_of(i), random);
+      } else {
+        fill_blocks(rows.format, blocks.blocks_of(i), rows.count * rows.blocks_of(held).size(),
+                    random);
+      }
       for (int64_t own = 0; own < rows.count; ++own, ++output) {
         rows.decode(blocks.blocks_of(i), held, own, row.data());
         made.pack_rows(output, 1, row.data(), 0, DType::f32);

@@ -74,23 +74,4 @@ void decode_mxfp4(const uint8_t* block, float* to) {
   });
 }
 
-void decode_fp8(const uint8_t* block, float* to) {
-  for (int i = 0; i < 32; ++i) to[i] = float_from_fp8(block[i]);
-}
-
-void decode_int8(const uint8_t* block, float* to) {
-  for (int i = 0; i < 32; ++i) to[i] = static_cast<float>(static_cast<int8_t>(block[i]));
-}
-
-void decode_fp4(const uint8_t* block, float* to) {
-  decode_nibbles(block, to, [](int code) {
-    const float magnitude = 0.5f * static_cast<float>(mxfp4_levels[static_cast<size_t>(code & 7)]);
-    return code < 8 ? magnitude : -magnitude;
-  });
-}
-
-void decode_int4(const uint8_t* block, float* to) {
-  decode_nibbles(block, to, [](int code) { return static_cast<float>(code); });
-}
-
 }  // namespace dure

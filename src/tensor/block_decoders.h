@@ -29,10 +29,6 @@ void decode_iq3_s(const uint8_t* block, float* to);
 void decode_iq4_nl(const uint8_t* block, float* to);
 void decode_iq4_xs(const uint8_t* block, float* to);
 void decode_mxfp4(const uint8_t* block, float* to);
-void decode_fp8(const uint8_t* block, float* to);
-void decode_int8(const uint8_t* block, float* to);
-void decode_fp4(const uint8_t* block, float* to);
-void decode_int4(const uint8_t* block, float* to);
 
 inline uint16_t u16_at(const uint8_t* bytes) {
   return static_cast<uint16_t>(bytes[0] | bytes[1] << 8);

@@ -37,8 +37,7 @@ enum class BlockFormat {
   iq4_nl,
   iq4_xs,
   mxfp4,  // 32 values: E2M1 codes times a power of two (OCP Microscaling Formats 1.0)
-  // Codes alone, 32 values; their scales lie apart (tensor/row_scales.h). Of those of 4 bits, byte
-  // i holds value i in its low half, value 16 + i in its high one.
+  // Codes alone, 32 values; their scales lie apart, and several rows together (block_rows.h).
   fp8,  // E4M3
   int8,
   fp4,   // E2M1
@@ -64,8 +63,9 @@ struct BlockSize {
 BlockSize size_of(BlockFormat format);
 std::string_view to_string(BlockFormat format);  // "q4_k"
 
-// The numbers of `count` blocks, count * size_of(format).values of them, in fp32 and by the
-// operations of the format's definition, in their order: an exact engine multiplies with these.
+// The numbers of `count` blocks of those that hold their scales, count * size_of(format).values of
+// them, in fp32 and by the operations of the format's definition, in their order: an exact engine
+// multiplies with these.
 void decode_blocks(BlockFormat format, const std::byte* blocks, int64_t count, float* to);
 
 // What the codes of iq4_nl and iq4_xs stand for, and those of mxfp4, twice as large as E2M1's so

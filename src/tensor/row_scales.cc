@@ -70,84 +70,63 @@ ScaleLayout::ScaleLayout(const RowScales& kept, int64_t outputs, Range inputs) {
            : kept.inputs > 0      ? in_units(inputs, kept.inputs)
                                   : Range{0, 1};
   scale_bytes = bytes_of(kept.type);
-  zero_row_bytes = kept.zeros ? (groups.size() + 1) / 2 : 0;
-  scales = outputs * zero_row_bytes;
-  const Range rows = kept.rows == 0
-                         ? Range{0, 1}
-                         : in_units({kept.first_row, kept.first_row + outputs}, kept.rows);
-  factor = scales + rows.size() * groups.size() * scale_bytes;
+  scale_rows = kept.row_of(outputs - 1) + 1;
+  zero_group_bytes = kept.zeros ? (outputs + 1) / 2 : 0;
+  scales = groups.size() * zero_group_bytes;
+  factor = scales + groups.size() * scale_rows * scale_bytes;
   listed = factor + (kept.factor ? 4 : 0);
   bytes = listed + (kept.listed_groups > 0 ? 4 * inputs.size() : 0);
 }
 
-ScaledRow::ScaledRow(const RowScales& kept, const ScaleLayout& layout, const std::byte* tables,
-                     int64_t output, Range inputs)
-    : kept_(&kept),
-      layout_(layout),
-      tables_(tables),
-      output_(output),
-      row_(kept.rows == 0 ? 0 : (kept.first_row + output) / kept.rows),
-      inputs_(inputs) {
+ScaleReader::ScaleReader(const RowScales& kept, const ScaleLayout& layout, const std::byte* tables,
+                         Range inputs)
+    : kept_(&kept), layout_(layout), tables_(tables), inputs_(inputs) {
   if (kept.factor) std::memcpy(&factor_, tables + layout.factor, sizeof factor_);
 }
 
-int64_t ScaledRow::group_of(int64_t input) const {
-  const int64_t held = std::clamp(input, inputs_.begin, inputs_.end - 1);
-  if (kept_->listed_groups > 0) {
-    int32_t group;
-    std::memcpy(&group, tables_ + layout_.listed + 4 * (held - inputs_.begin), sizeof group);
-    return group;
-  }
-  return kept_->inputs == 0 ? 0 : held / kept_->inputs;
+int64_t ScaleReader::group_of(int64_t input) const {
+  if (kept_->listed_groups == 0) return kept_->inputs == 0 ? 0 : input / kept_->inputs;
+  int32_t group;
+  std::memcpy(&group, tables_ + layout_.listed + 4 * (input - inputs_.begin), sizeof group);
+  return group;
 }
 
-void ScaledRow::read_scales(int64_t group, int64_t count, float* scales) const {
-  read_numbers(tables_ + layout_.scale_at(row_, group), kept_->type, count, scales);
+int64_t ScaleReader::run_end(int64_t input) const {
+  if (kept_->listed_groups == 0) {
+    if (kept_->inputs == 0) return inputs_.end;
+    return std::min(inputs_.end, (input / kept_->inputs + 1) * kept_->inputs);
+  }
+  const int64_t group = group_of(input);
+  while (++input < inputs_.end && group_of(input) == group) {
+  }
+  return input;
+}
+
+void ScaleReader::read(int64_t group, int64_t first, int64_t count, float* zeros,
+                       float* scales) const {
+  for (int64_t i = 0; i < count; ++i) zeros[i] = static_cast<float>(kept_->zero);
+  for (int64_t i = 0; i < count && kept_->zeros; ++i) {
+    const auto both = static_cast<int32_t>(tables_[layout_.zero_at(first + i, group)]);
+    zeros[i] += static_cast<float>(both >> (first + i) % 2 * 4 & 15);
+  }
+  if (kept_->rows == 1) {
+    const std::byte* const from = tables_ + layout_.scale_at(kept_->first_row + first, group);
+    read_numbers(from, kept_->type, count, scales);
+  } else {
+    // Neighbours mostly share one.
+    int64_t row = -1;
+    for (int64_t i = 0; i < count; ++i) {
+      if (kept_->row_of(first + i) == row) {
+        scales[i] = scales[i - 1];
+        continue;
+      }
+      row = kept_->row_of(first + i);
+      read_numbers(tables_ + layout_.scale_at(row, group), kept_->type, 1, scales + i);
+    }
+  }
   if (!kept_->factor) return;
   for (int64_t i = 0; i < count; ++i)
     scales[i] = kept_->factor_divides ? scales[i] / factor_ : scales[i] * factor_;
-}
-
-float ScaledRow::zero(int64_t group) const {
-  if (!kept_->zeros) return static_cast<float>(kept_->zero);
-  const auto both = static_cast<int32_t>(tables_[layout_.zero_at(output_, group)]);
-  const int32_t stored = both >> (group - layout_.groups.begin) % 2 * 4 & 15;
-  return static_cast<float>(stored + kept_->zero);
-}
-
-void ScaledRow::apply(int64_t first, int64_t count, float* values) const {
-  for (int64_t i = 0; i < count;) {
-    const int64_t group = group_of(first + i);
-    const float subtracted = zero(group);
-    float scale;
-    read_scales(group, 1, &scale);
-    do {
-      values[i] = (values[i] - subtracted) * scale;
-      ++i;
-    } while (i < count && group_of(first + i) == group);
-  }
-}
-
-bool ScaledRow::in_sixteens() const {
-  return kept_->listed_groups == 0 && kept_->inputs % 16 == 0;
-}
-
-void ScaledRow::sixteens(int64_t first, int64_t count, float* zeros, float* scales) const {
-  const int64_t group = group_of(first);
-  const int64_t groups = group_of(first + 16 * count - 1) - group + 1;
-  float own[most_sixteens];
-  read_scales(group, groups, own);
-  const int64_t run = kept_->inputs == 0 ? count : kept_->inputs / 16;
-  // Before the row's first input the group is its own.
-  const int64_t before = std::max<int64_t>(inputs_.begin / 16 - first / 16, 0);
-  int64_t done = kept_->inputs == 0 ? 0 : (first / 16 + before) % run;  // of the group
-  for (int64_t i = 0, at = 0; i < count; ++i) {
-    scales[i] = own[at];
-    zeros[i] = zero(group + at);
-    if (i < before || ++done < run || at + 1 == groups) continue;
-    done = 0;
-    ++at;
-  }
 }
 
 }  // namespace dure

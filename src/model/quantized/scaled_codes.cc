@@ -14,7 +14,7 @@ namespace {
 using Codes = ScaledCodes::Codes;
 
 constexpr int64_t in_word = 8;  // codes of 4 bits
-constexpr int64_t staging_bytes = int64_t{4} << 20;
+constexpr int64_t staging_bytes = int64_t{1} << 20;
 
 uint32_t word_at(const std::byte* words, int64_t index) {
   uint32_t word;
@@ -45,15 +45,16 @@ class RowKeeper {
         matrix_(matrix),
         to_(to),
         layout_(to.rows.scales_of(to.inputs)),
-        blocks_(to.rows.blocks_of(to.inputs)),
-        row_bytes_(to.rows.row_bytes(to.inputs)),
-        tables_(to.memory + to.rows.count * row_bytes_) {}
+        base_(to.rows.blocks_of(to.inputs).begin * size_of(to.rows.format).values),
+        width_(to.rows.blocks_of(to.inputs).size() * size_of(to.rows.format).values),
+        tables_(to.memory + to.rows.code_bytes(to.inputs)) {}
 
   void keep(Range outputs, int64_t first) {
     keep_groups();
     if (matrix_.factor) checkpoint_.read(*matrix_.factor, 0, 4, tables_ + layout_.factor);
+    // Whole strips, unless rows are read one by one.
     const int64_t at_once =
-        std::max<int64_t>(1, staging_bytes / (blocks_.size() * size_of(to_.rows.format).values));
+        std::max<int64_t>(1, staging_bytes / (width_ * strip_outputs)) * strip_outputs;
     for (int64_t done = 0; done < outputs.size(); done += at_once) {
       const int64_t begin = outputs.begin + done;
       const Range some = {begin, std::min(begin + at_once, outputs.end)};
@@ -112,10 +113,9 @@ class RowKeeper {
     const RowScales& kept = *to_.rows.scales;
     for (int64_t i = 0; i < outputs.size(); ++i) {
       const int64_t from = shared == 0 ? 0 : (outputs.begin + i) / shared - stored.begin;
-      const int64_t row = kept.rows == 0 ? 0 : (kept.first_row + first + i) / kept.rows;
+      const int64_t row = kept.row_of(first + i);
       for (int64_t group = 0; group < groups.size(); ++group) {
-        const int64_t at =
-            turned ? group * stored.size() + from : from * groups.size() + group;
+        const int64_t at = turned ? group * stored.size() + from : from * groups.size() + group;
         std::memcpy(tables_ + layout_.scale_at(row, groups.begin + group),
                     scales.data() + at * element, static_cast<size_t>(element));
       }
@@ -139,112 +139,125 @@ class RowKeeper {
       for (int64_t group = 0; group < groups.size(); ++group) {
         const int64_t at = by_group ? group * words.size() + word : word * groups.size() + group;
         tables_[layout_.zero_at(first + i, groups.begin + group)] |= static_cast<std::byte>(
-            nibble(word_at(zeros.data(), at), place) << (group % 2 * 4));
+            nibble(word_at(zeros.data(), at), place) << ((first + i) % 2 * 4));
       }
     }
   }
 
   void keep_codes(Range outputs, int64_t first) {
-    std::byte* const rows = to_.memory + first * row_bytes_;
+    codes_.assign(static_cast<size_t>(outputs.size() * width_), 0);
     switch (matrix_.codes) {
       case Codes::fp8:
-      case Codes::int8: {
-        const int64_t before = to_.inputs.begin - blocks_.begin * size_of(to_.rows.format).values;
-        return read_table({matrix_.tensor, matrix_.inputs, 1}, outputs, to_.inputs, row_bytes_,
-                          rows + before);
-      }
+      case Codes::int8:
+        read_table({matrix_.tensor, matrix_.inputs, 1}, outputs, to_.inputs, width_,
+                   reinterpret_cast<std::byte*>(codes_.data()) + (to_.inputs.begin - base_));
+        return put_bytes(outputs.size(), first);
       case Codes::e2m1:
-        return keep_nibbles(outputs, rows, matrix_.inputs / 2);
+        unpack_pairs(outputs, matrix_.inputs / 2);
+        break;
       case Codes::int4:
-        return keep_nibbles(outputs, rows, (matrix_.inputs + in_word - 1) / in_word * 4);
+        unpack_pairs(outputs, (matrix_.inputs + in_word - 1) / in_word * 4);
+        break;
       case Codes::int4_turned:
-        return keep_turned(outputs, rows);
+        unpack_turned(outputs);
+        break;
       case Codes::int4_mixed:
-        return keep_mixed(outputs, rows);
+        unpack_mixed(outputs);
+        break;
     }
+    put_halves(outputs.size(), first);
   }
 
-  // Codes of a row one in a byte, whole blocks of them, on their way into halves.
-  uint8_t* unpacked_row(int64_t row) {
-    return unpacked_.data() + row * blocks_.size() * size_of(to_.rows.format).values;
-  }
-  void unpack(int64_t rows) {
-    unpacked_.assign(
-        static_cast<size_t>(rows * blocks_.size() * size_of(to_.rows.format).values), 0);
-  }
-  void put_unpacked(int64_t count, std::byte* rows) {
-    const uint8_t* from = unpacked_.data();
-    for (int64_t block = 0; block < count * blocks_.size(); ++block, from += 32, rows += 16) {
-      for (int i = 0; i < 16; ++i) rows[i] = static_cast<std::byte>(from[i] | from[16 + i] << 4);
-    }
-  }
-  // Of the first input of the first block.
-  int64_t base() const { return blocks_.begin * size_of(to_.rows.format).values; }
-  // Input `input` of the matrix is code `code` of the row, if it is wanted.
-  void put(int64_t row, int64_t input, uint8_t code) {
+  // Input `input` of the matrix, if it is wanted.
+  void unpack(int64_t row, int64_t input, uint8_t code) {
     if (input >= to_.inputs.begin && input < to_.inputs.end) {
-      unpacked_row(row)[input - base()] = code;
+      codes_[static_cast<size_t>(row * width_ + input - base_)] = code;
     }
   }
 
   // Neighbours in one byte, the first in its low half: words of eight are the same.
-  void keep_nibbles(Range outputs, std::byte* rows, int64_t width) {
+  void unpack_pairs(Range outputs, int64_t row_bytes) {
     const Range pairs = in_units(to_.inputs, 2);
-    const std::vector<std::byte> bytes =
-        read_table({matrix_.tensor, width, 1}, outputs, pairs);
-    unpack(outputs.size());
+    const std::vector<std::byte> bytes = read_table({matrix_.tensor, row_bytes, 1}, outputs, pairs);
     for (int64_t row = 0; row < outputs.size(); ++row) {
       const std::byte* from = bytes.data() + row * pairs.size();
-      uint8_t* const to = unpacked_row(row) + (2 * pairs.begin - base());
+      uint8_t* const to = codes_.data() + row * width_ + (2 * pairs.begin - base_);
       for (int64_t i = 0; i < pairs.size(); ++i) {
         const auto both = static_cast<uint8_t>(from[i]);
         to[2 * i] = both & 15;
         to[2 * i + 1] = both >> 4;
       }
     }
-    put_unpacked(outputs.size(), rows);
   }
 
-  void keep_turned(Range outputs, std::byte* rows) {
+  void unpack_turned(Range outputs) {
     const Range words = in_units(to_.inputs, in_word);
     const std::vector<std::byte> read =
         read_table({matrix_.tensor, matrix_.outputs, 4}, words, outputs);
-    unpack(outputs.size());
-    for (int64_t word = 0; word < words.size(); ++word) {
-      for (int64_t row = 0; row < outputs.size(); ++row) {
+    for (int64_t row = 0; row < outputs.size(); ++row) {
+      for (int64_t word = 0; word < words.size(); ++word) {
         const uint32_t codes = word_at(read.data(), word * outputs.size() + row);
         for (int64_t i = 0; i < in_word; ++i) {
-          put(row, (words.begin + word) * in_word + i, nibble(codes, i));
+          unpack(row, (words.begin + word) * in_word + i, nibble(codes, i));
         }
       }
     }
-    put_unpacked(outputs.size(), rows);
   }
 
-  void keep_mixed(Range outputs, std::byte* rows) {
+  void unpack_mixed(Range outputs) {
     const Range words = in_units(outputs, in_word);
     const std::vector<std::byte> read =
         read_table({matrix_.tensor, matrix_.outputs / in_word, 4}, to_.inputs, words);
-    unpack(outputs.size());
-    for (int64_t input = 0; input < to_.inputs.size(); ++input) {
-      for (int64_t row = 0; row < outputs.size(); ++row) {
-        const int64_t output = outputs.begin + row;
+    for (int64_t row = 0; row < outputs.size(); ++row) {
+      const int64_t output = outputs.begin + row;
+      for (int64_t input = 0; input < to_.inputs.size(); ++input) {
         const uint32_t codes =
             word_at(read.data(), input * words.size() + output / in_word - words.begin);
-        put(row, to_.inputs.begin + input, nibble(codes, mixed_place(output % in_word)));
+        unpack(row, to_.inputs.begin + input, nibble(codes, mixed_place(output % in_word)));
       }
     }
-    put_unpacked(outputs.size(), rows);
+  }
+
+  // Rows of codes to their places in strips, some steps of all rows at a time: what is written lies
+  // near.
+  template <typename Put>
+  void put_rows(int64_t rows, int64_t first, int64_t unit_inputs, const Put& put) {
+    constexpr int64_t units_at_once = 32;
+    const int64_t units = width_ / unit_inputs;
+    for (int64_t row = 0; row < rows;) {
+      const int64_t column = (first + row) % strip_outputs;
+      const int64_t count = std::min(strip_outputs - column, rows - row);
+      std::byte* const strip =
+          to_.memory + (first + row) / strip_outputs * to_.rows.strip_bytes(to_.inputs);
+      for (int64_t unit = 0; unit < units; unit += units_at_once) {
+        const int64_t end = std::min(unit + units_at_once, units);
+        for (int64_t i = 0; i < count; ++i) {
+          const uint8_t* const from = codes_.data() + (row + i) * width_;
+          auto* const to = reinterpret_cast<uint8_t*>(strip) + 2 * (column + i);
+          for (int64_t u = unit; u < end; ++u) put(from + u * unit_inputs, to + u * step_numbers);
+        }
+      }
+      row += count;
+    }
+  }
+  void put_bytes(int64_t rows, int64_t first) {
+    put_rows(rows, first, 2, [](const uint8_t* from, uint8_t* to) { std::memcpy(to, from, 2); });
+  }
+  void put_halves(int64_t rows, int64_t first) {
+    put_rows(rows, first, 4, [](const uint8_t* from, uint8_t* to) {
+      to[0] = static_cast<uint8_t>(from[0] | from[2] << 4);
+      to[1] = static_cast<uint8_t>(from[1] | from[3] << 4);
+    });
   }
 
   const CheckpointReader& checkpoint_;
   const ScaledCodes& matrix_;
   const KeptRows& to_;
   ScaleLayout layout_;
-  Range blocks_;  // that hold the inputs
-  int64_t row_bytes_;
+  int64_t base_;   // the first input of the blocks
+  int64_t width_;  // inputs of these
   std::byte* tables_;
-  std::vector<uint8_t> unpacked_;
+  std::vector<uint8_t> codes_;  // of the rows in hand, one in a byte: [rows][width]
 };
 
 }  // namespace

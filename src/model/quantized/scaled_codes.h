@@ -51,7 +51,7 @@ struct ScaledCodes {
 
 int64_t stored_bytes(const ScaledCodes& matrix);  // of all that belongs to it
 
-// How its codes and scales are kept in memory, as many of them as in the file.
+// How its codes and scales are kept in memory, as small as in the file.
 BlockFormat kept_codes(const ScaledCodes& matrix);
 RowScales kept_scales(const ScaledCodes& matrix);
 

@@ -208,49 +208,59 @@ constexpr void fill_decoders(BlockDecoder<typename Out::Number> (&table)[block_k
   table[19] = decode<BlockMxfp4, Out>;
 }
 
-// Codes whose scales lie apart: 16 of a block of 32 at a time.
+// Codes in strips (tensor/block_rows.h): numbers [16 * i, ...) of a step.
 struct CodesFp8 {
-  static constexpr int64_t bytes = 32;
-  static Lanes half(const uint8_t* block, int which) { return load_fp8(block + 16 * which); }
+  static constexpr bool zeros = false;
+  static Lanes load(const uint8_t* strip, int64_t step, int i) {
+    return load_fp8(strip + step * 64 + 16 * i);
+  }
 };
 struct CodesInt8 {
-  static constexpr int64_t bytes = 32;
-  static Lanes half(const uint8_t* block, int which) { return load_i8(block + 16 * which); }
+  static constexpr bool zeros = false;
+  static Lanes load(const uint8_t* strip, int64_t step, int i) {
+    return load_i8(strip + step * 64 + 16 * i);
+  }
 };
-inline Whole half_nibbles(const uint8_t* block, int which) {
-  const Whole both = load_u8(block);
-  return which == 0 ? both & 15 : shift_right(both, 4);
+inline Whole load_half(const uint8_t* strip, int64_t step, int i) {
+  const Whole both = load_u8(strip + step / 2 * 64 + 16 * i);
+  return step % 2 == 0 ? both & 15 : shift_right(both, 4);
 }
 struct CodesFp4 {
-  static constexpr int64_t bytes = 16;
-  static Lanes half(const uint8_t* block, int which) {
-    return choose(load(mxfp4_values) * all(0.5f), half_nibbles(block, which));
+  static constexpr bool zeros = false;
+  static Lanes load(const uint8_t* strip, int64_t step, int i) {
+    return choose(dure::load(mxfp4_values) * all(0.5f), load_half(strip, step, i));
   }
 };
 struct CodesInt4 {
-  static constexpr int64_t bytes = 16;
-  static Lanes half(const uint8_t* block, int which) {
-    return to_lanes(half_nibbles(block, which));
+  static constexpr bool zeros = true;
+  static Lanes load(const uint8_t* strip, int64_t step, int i) {
+    return to_lanes(load_half(strip, step, i));
   }
 };
 
 template <class Codes, class Out>
-void decode_scaled(const uint8_t* blocks, int64_t count, const float* zeros, const float* scales,
-                   typename Out::Number* to) {
-  for (int64_t i = 0; i < count; ++i, blocks += Codes::bytes, to += 32) {
-    for (int half = 0; half < 2; ++half) {
-      const Lanes codes = Codes::half(blocks, half) - all(zeros[2 * i + half]);
-      Out::put(to + 16 * half, codes * all(scales[2 * i + half]));
+void decode_strip(const StripSteps& steps, typename Out::Number* to) {
+  Lanes scales[4];
+  Lanes zeros[4];
+  for (int i = 0; i < 4; ++i) {
+    scales[i] = load(steps.scales + 16 * i);
+    zeros[i] = load(steps.zeros + 16 * i);
+  }
+  for (int64_t step = steps.begin; step < steps.end; ++step, to += 64) {
+    for (int i = 0; i < 4; ++i) {
+      Lanes codes = Codes::load(steps.strip, step, i);
+      if constexpr (Codes::zeros) codes = codes - zeros[i];
+      Out::put(to + 16 * i, codes * scales[i]);
     }
   }
 }
 
 template <class Out>
-constexpr void fill_scaled(ScaledDecoder<typename Out::Number> (&table)[scaled_kinds]) {
-  table[0] = decode_scaled<CodesFp8, Out>;
-  table[1] = decode_scaled<CodesInt8, Out>;
-  table[2] = decode_scaled<CodesFp4, Out>;
-  table[3] = decode_scaled<CodesInt4, Out>;
+constexpr void fill_strips(StripDecoder<typename Out::Number> (&table)[scaled_kinds]) {
+  table[0] = decode_strip<CodesFp8, Out>;
+  table[1] = decode_strip<CodesInt8, Out>;
+  table[2] = decode_strip<CodesFp4, Out>;
+  table[3] = decode_strip<CodesInt4, Out>;
 }
 
 inline void round_row(const float* x, int64_t count, uint16_t* out) {

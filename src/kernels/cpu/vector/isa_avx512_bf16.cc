@@ -83,7 +83,7 @@ void avx512_bf16_decoders(KernelTable& table) {
   fill_table_decoders<OutBf16Rounded>(table.decode_bf16);
   table.decode_bf16[4] = decode<BlockQ8_0, OutBf16Rounded>;
   table.decode_bf16[9] = decode<BlockQ6_K, OutBf16Rounded>;
-  fill_scaled<OutBf16Rounded>(table.scaled_bf16_normal);
+  fill_strips<OutBf16Rounded>(table.strips_bf16_normal);
 }
 
 }  // namespace dure

@@ -64,10 +64,17 @@ struct PackTile {
 template <class Number>
 using BlockDecoder = void (*)(const uint8_t* blocks, int64_t count, Number* to);
 
-// The same of codes alone, with a zero point and a scale for every 16.
+// Codes whose scales lie apart, in strips (tensor/block_rows.h): steps that share zeros and scales,
+// of each of the 64 numbers of a step.
+struct StripSteps {
+  const uint8_t* strip = nullptr;
+  int64_t begin = 0;
+  int64_t end = 0;
+  const float* zeros = nullptr;
+  const float* scales = nullptr;
+};
 template <class Number>
-using ScaledDecoder = void (*)(const uint8_t* blocks, int64_t count, const float* zeros,
-                               const float* scales, Number* to);
+using StripDecoder = void (*)(const StripSteps& steps, Number* to);
 
 // Blocks of a checkpoint on their way to a panel's numbers: `rows` of them, `stride` elements
 // apart, become columns. Elements are of 32 bits: fp32, or pairs of bf16.
@@ -229,11 +236,10 @@ struct KernelTable {
   BlockDecoder<float> decode_fp32[block_kinds] = {};
   BlockDecoder<uint16_t> decode_bf16[block_kinds] = {};
   void (*round_row)(const float* x, int64_t count, uint16_t* out) = nullptr;  // to bf16
-  // Codes with their scales apart (tensor/row_scales.h). The last, null if there is none, takes
-  // only what makes no subnormal numbers.
-  ScaledDecoder<float> scaled_fp32[scaled_kinds] = {};
-  ScaledDecoder<uint16_t> scaled_bf16[scaled_kinds] = {};
-  ScaledDecoder<uint16_t> scaled_bf16_normal[scaled_kinds] = {};
+  // The last, null if there is none, takes only what makes no subnormal numbers.
+  StripDecoder<float> strips_fp32[scaled_kinds] = {};
+  StripDecoder<uint16_t> strips_bf16[scaled_kinds] = {};
+  StripDecoder<uint16_t> strips_bf16_normal[scaled_kinds] = {};
   void (*turn)(const TurnTile&) = nullptr;
 
   // Epilogues: from a tile [rows][32] to `columns` outputs of rows `stride` apart; bias may be

@@ -37,8 +37,8 @@ constexpr KernelTable table_of_lanes(const char* name) {
   fill_decoders<OutFp32>(table.decode_fp32);
   fill_decoders<OutBf16>(table.decode_bf16);
   table.round_row = round_row;
-  fill_scaled<OutFp32>(table.scaled_fp32);
-  fill_scaled<OutBf16>(table.scaled_bf16);
+  fill_strips<OutFp32>(table.strips_fp32);
+  fill_strips<OutBf16>(table.strips_bf16);
   table.turn = turn;
   table.finish_plain = finish_plain;
   table.finish_glu[0] = finish_glu<Silu>;

@@ -130,14 +130,18 @@ class VectorBackend final : public Backend {
                                int64_t panel_bytes, int thread);
   void make_panel(const PackedMatrix& matrix, int64_t panel, std::byte* scratch,
                   std::byte* out) const;
+  void make_panel_of_rows(const PackedMatrix& matrix, int64_t panel, std::byte* scratch,
+                          std::byte* out) const;
   struct RowOfBlocks;
-  class RowFinder;
+  static RowOfBlocks row_of_blocks(const PackedMatrix& matrix, Range inputs, int64_t output);
   void decode_row(const RowOfBlocks& row, int64_t chunk, DType type, float* values,
                   std::byte* to) const;
-  void decode_scaled_row(const RowOfBlocks& row, const uint8_t* from, int64_t block, int64_t count,
-                         DType type, float* values, std::byte* to) const;
   void place_inputs(const std::byte* rows, int64_t at, int64_t from, int64_t count,
                     const PackedShape& shape, std::byte* segment) const;
+  // And of codes whose scales lie apart (vector_strips.cc): where the panel is no strip of theirs,
+  // its numbers are found one by one.
+  bool make_panel_of_strip(const PackedMatrix& matrix, int64_t panel, std::byte* out) const;
+  static void make_panel_of_numbers(const PackedMatrix& matrix, int64_t panel, std::byte* out);
 
   // A row of x as integers: [padded k] codes and room for a group, [groups] scales, [groups] sums.
   struct QuantizedRow {

@@ -2,9 +2,7 @@
 // products read, and is used for all rows of x before the next is made. The numbers are those that
 // a loader would have made of the blocks, so the products are the same to the bit.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <optional>
 
 #include "kernels/cpu/vector/vector_backend.h"
 
@@ -12,7 +10,6 @@ namespace dure {
 namespace {
 
 static_assert(block_kinds == static_cast<int>(block_formats.size()));
-static_assert(block_kinds + scaled_kinds == static_cast<int>(BlockFormat::int4) + 1);
 
 constexpr int64_t chunk_values = most_block_values;  // whole blocks of any format
 // Of one row's values in fp32, before they are rounded.
@@ -30,47 +27,18 @@ struct VectorBackend::RowOfBlocks {
   Range held;                         // counted from the weight's first input
   BlockSize size;
   BlockFormat format = BlockFormat::q8_0;
-  std::optional<ScaledRow> scaled;  // codes with their scales apart
 };
 
-// Of the outputs of a panel, most of which are kept as the one before.
-class VectorBackend::RowFinder {
- public:
-  explicit RowFinder(const PackedMatrix& matrix)
-      : matrix_(matrix), inputs_(matrix.shape().held_inputs()) {}
-
-  RowOfBlocks row(int64_t output) {
-    if (output < 0) return {};
-    const PackedShape::BlockPlace place = matrix_.shape().block_place(output);
-    const BlockRows& rows = *place.rows;
-    if (rows_ != place.rows) enter(place);
-    RowOfBlocks row{at_ + place.output * row_bytes_, held_, size_, rows.format, {}};
-    if (rows.scales) {
-      row.scaled.emplace(*rows.scales, layout_, at_ + rows.count * row_bytes_, place.output,
-                         inputs_);
-    }
-    return row;
-  }
-
- private:
-  void enter(const PackedShape::BlockPlace& place) {
-    rows_ = place.rows;
-    at_ = matrix_.data() + place.offset;
-    held_ = rows_->blocks_of(inputs_);
-    size_ = size_of(rows_->format);
-    row_bytes_ = rows_->row_bytes(inputs_);
-    layout_ = rows_->scales_of(inputs_);
-  }
-
-  const PackedMatrix& matrix_;
-  Range inputs_;
-  const BlockRows* rows_ = nullptr;
-  const std::byte* at_ = nullptr;  // the first of them
-  Range held_;
-  BlockSize size_;
-  int64_t row_bytes_ = 0;
-  ScaleLayout layout_;
-};
+VectorBackend::RowOfBlocks VectorBackend::row_of_blocks(const PackedMatrix& matrix, Range inputs,
+                                                        int64_t output) {
+  if (output < 0) return {};
+  const PackedShape::BlockPlace place = matrix.shape().block_place(output);
+  const BlockRows& rows = *place.rows;
+  const BlockSize size = size_of(rows.format);
+  const Range held = in_units(inputs, size.values);
+  return {matrix.data() + place.offset + place.output * held.size() * size.bytes, held, size,
+          rows.format};
+}
 
 // Values [chunk * 256, ...), as far as the row's blocks hold them, to `to` in the panel's type.
 void VectorBackend::decode_row(const RowOfBlocks& row, int64_t chunk, DType type, float* values,
@@ -90,7 +58,6 @@ void VectorBackend::decode_row(const RowOfBlocks& row, int64_t chunk, DType type
     __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(line)));
   to += (begin - chunk * each) * row.size.values * bytes_of(type);
   const auto kind = static_cast<size_t>(row.format);
-  if (row.scaled) return decode_scaled_row(row, from, begin, count, type, values, to);
   if (type == DType::f32) {
     float* const out = reinterpret_cast<float*>(to);
     if (const auto decode = kernels_.decode_fp32[kind]) return decode(from, count, out);
@@ -100,37 +67,6 @@ void VectorBackend::decode_row(const RowOfBlocks& row, int64_t chunk, DType type
   if (const auto decode = kernels_.decode_bf16[kind]) return decode(from, count, out);
   decode_blocks(row.format, blocks, count, values);
   kernels_.round_row(values, count * row.size.values, out);
-}
-
-// `count` blocks of codes, the first of which is number `block` of the weight's.
-void VectorBackend::decode_scaled_row(const RowOfBlocks& row, const uint8_t* from, int64_t block,
-                                      int64_t count, DType type, float* values,
-                                      std::byte* to) const {
-  const auto kind = static_cast<size_t>(row.format) - block_kinds;
-  const int64_t first = block * row.size.values;
-  const int64_t numbers = count * row.size.values;
-  float zeros[most_sixteens] = {};
-  float scales[most_sixteens];
-  auto* const rounded = reinterpret_cast<uint16_t*>(to);
-  if (!row.scaled->in_sixteens()) {
-    std::fill_n(scales, most_sixteens, 1.0f);
-    kernels_.scaled_fp32[kind](from, count, zeros, scales, values);
-    row.scaled->apply(first, numbers, values);
-    if (type != DType::f32) return kernels_.round_row(values, numbers, rounded);
-    std::memcpy(to, values, static_cast<size_t>(numbers) * sizeof(float));
-    return;
-  }
-  row.scaled->sixteens(first, numbers / 16, zeros, scales);
-  if (type == DType::f32) {
-    return kernels_.scaled_fp32[kind](from, count, zeros, scales, reinterpret_cast<float*>(to));
-  }
-  // No code but zero is less than 2^-9.
-  constexpr float least = 0x1p-117f;
-  const bool normal = std::all_of(scales, scales + numbers / 16, [](float scale) {
-    return std::abs(scale) >= least || scale == 0.0f;
-  });
-  const auto quick = kernels_.scaled_bf16_normal[kind];
-  (normal && quick ? quick : kernels_.scaled_bf16[kind])(from, count, zeros, scales, rounded);
 }
 
 // Inputs [from, from + count) of a segment, which begin at element `at` of the rows of a chunk, to
@@ -163,21 +99,21 @@ void VectorBackend::place_inputs(const std::byte* rows, int64_t at, int64_t from
   for (i += tile.count * unit; i < count; ++i) place(i);
 }
 
-void VectorBackend::make_panel(const PackedMatrix& matrix, int64_t panel, std::byte* scratch,
-                               std::byte* out) const {
+void VectorBackend::make_panel_of_rows(const PackedMatrix& matrix, int64_t panel,
+                                       std::byte* scratch, std::byte* out) const {
   const PackedShape& shape = matrix.shape();
   const int64_t bytes = bytes_of(shape.dtype);
   auto* const values = reinterpret_cast<float*>(scratch);
   std::byte* const rows = scratch + values_bytes;
   std::memset(rows, 0, static_cast<size_t>(panel_width * chunk_values * bytes));
   RowOfBlocks columns[panel_width];
-  RowFinder finder(matrix);
+  const Range inputs = shape.held_inputs();
   for (int64_t column = 0; column < panel_width; ++column)
-    columns[column] = finder.row(shape.output_at(panel, column));
+    columns[column] = row_of_blocks(matrix, inputs, shape.output_at(panel, column));
   size_t segment = 0;
   int64_t done = 0;  // inputs of the segment
-  int64_t input = shape.first_input;
-  const int64_t end = input + shape.k();
+  int64_t input = inputs.begin;
+  const int64_t end = inputs.end;
   while (input < end) {
     const int64_t chunk = input / chunk_values;
     for (int64_t column = 0; column < panel_width && columns[column].blocks; ++column)
@@ -201,6 +137,14 @@ void VectorBackend::make_panel(const PackedMatrix& matrix, int64_t panel, std::b
       ++segment;
     }
   }
+}
+
+void VectorBackend::make_panel(const PackedMatrix& matrix, int64_t panel, std::byte* scratch,
+                               std::byte* out) const {
+  bool scaled = false;
+  for (const BlockRows& rows : matrix.shape().block_rows) scaled = scaled || rows.scales;
+  if (!scaled) return make_panel_of_rows(matrix, panel, scratch, out);
+  if (!make_panel_of_strip(matrix, panel, out)) make_panel_of_numbers(matrix, panel, out);
 }
 
 }  // namespace dure
