@@ -38,6 +38,8 @@ struct SamplingParams {
 // Whether drawing looks at the tokens that came before: only then does a setup carry them.
 bool needs_history(const SamplingParams& params);
 
+int64_t bytes_of_lists(const SamplingParams& params);
+
 // What the ranks must know of a sequence to draw its tokens. They keep it in the slot
 // (Slice::state) from the slice that brings it until the next setup for that slot.
 struct SequenceSetup {

@@ -16,6 +16,7 @@ void chat_completions(const ApiContext& context, const HttpRequest& request,
   // Marks may be special tokens.
   if (plan.reading.parsing) call.generation.skip_special = false;
   PlannedAnswer planned;
+  check_lists(call.generation, 1);
   planned.generations =
       make_generations(call.generation, encode_rendered(prompt, call.conversation, context.model),
                        "messages", context.model);

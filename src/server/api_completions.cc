@@ -20,6 +20,7 @@ void completions(const ApiContext& context, const HttpRequest& request,
                  const std::shared_ptr<Exchange>& exchange) {
   const CompletionCall call = parse_completion_call(request.body, context.model);
   const bool tells_prompt = call.echo && call.generation.sampling.logprobs >= 0;
+  check_lists(call.generation, call.prompts.size());
   PlannedAnswer planned{false, {}, {}};
   for (size_t i = 0; i < call.prompts.size(); ++i) {
     const std::string field = call.prompts.size() == 1 ? "prompt" : fmt::format("prompt[{}]", i);

@@ -359,5 +359,31 @@ TEST(Api, RefusesMoreRequestsThanItsLimitWith429) {
   EXPECT_EQ(server.ask("POST", "/v1/chat/completions", hello).status, 200);
 }
 
+// Whoever waits for its answer finds a place for the next request, as soon as it has the answer.
+TEST(Api, HasAPlaceForTheNextRequestOfAClientThatWaits) {
+  TestServer server({.max_requests = 1});
+  TestClient client = server.client();
+  for (int i = 0; i < 200; ++i) {
+    client.send_request("POST", "/v1/chat/completions", hello);
+    ASSERT_EQ(client.read_response()->status, 200) << i;
+  }
+}
+
+TEST(Api, RefusesWhatCouldNeverBeTakenAsWrong) {
+  TestServer server({.max_requests = 4});
+  const TestResponse many =
+      server.ask("POST", "/v1/completions", R"({"prompt":[5],"max_tokens":1,"n":5})");
+  EXPECT_EQ(many.status, 400);
+  EXPECT_THAT(many.body, HasSubstr("5 sequences in one request, where 4 may run"));
+  TestServer wide({.max_requests = 200});
+  std::string words;
+  for (int i = 0; i < 1024; ++i) words += (i > 0 ? "," : "") + fmt::format(R"("{:a>1024}")", i);
+  const TestResponse lists =
+      wide.ask("POST", "/v1/completions",
+               fmt::format(R"({{"prompt":[5],"max_tokens":1,"n":128,"bad_words":[{}]}})", words));
+  EXPECT_EQ(lists.status, 400);
+  EXPECT_THAT(lists.body, HasSubstr("bad_words may take 4.00 MiB of each of 128 sequences"));
+}
+
 }  // namespace
 }  // namespace dure

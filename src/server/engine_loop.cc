@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/units.h"
 #include "server/engine_thread.h"
 
 namespace dure {
@@ -54,6 +55,23 @@ void EngineLoop::wait_stopped() {
   thread_->wait_stopped();
 }
 
+// A step's message holds the lists of all sequences that enter with it, and after the ranks died
+// these are all that run: what is taken must fit into one.
+void EngineLoop::Thread::take_room(std::vector<Generation>& generations) {
+  constexpr int64_t most_of_all = max_frame_bytes / 2;
+  int64_t bytes = 0;
+  for (const Generation& generation : generations) bytes += bytes_of_lists(generation.sampling);
+  const std::shared_ptr<const void> room(nullptr,
+                                         [this, bytes](const void*) { parameter_bytes_ -= bytes; });
+  if (parameter_bytes_.fetch_add(bytes) + bytes > most_of_all) {
+    throw Error(ErrorCode::overloaded,
+                fmt::format("the lists of all requests take {}, and no more are taken",
+                            format_bytes(most_of_all)),
+                "try again later, or with shorter lists");
+  }
+  for (Generation& generation : generations) generation.room = room;
+}
+
 std::vector<uint64_t> EngineLoop::Thread::submit(std::vector<Generation> generations) {
   if (refusing) throw shutting_down();
   {
@@ -67,6 +85,12 @@ std::vector<uint64_t> EngineLoop::Thread::submit(std::vector<Generation> generat
     }
   }
   const auto count = static_cast<int>(generations.size());
+  if (count > options_.max_requests) {
+    throw_bad_input(fmt::format("{} sequences in one request, where {} may run or wait in all",
+                                count, options_.max_requests),
+                    "ask for fewer choices or send fewer prompts at once", "n");
+  }
+  take_room(generations);
   if (admitted_.fetch_add(count) + count > options_.max_requests) {
     admitted_ -= count;
     throw Error(ErrorCode::overloaded,

@@ -163,7 +163,6 @@ void EngineLoop::Thread::on(StepDone& step) {
       find_mask(event.sequence, mask_work);
       continue;
     }
-    --admitted_;
     scheduler_.cancel(event.sequence);  // where only the text knows: a stop string
   }
 }
@@ -227,7 +226,6 @@ void EngineLoop::Thread::group_died(const GroupFailed& failure) {
   replayed_tokens_ += replayed;
   if (supervisor_.state() == GroupState::loading || ++failed_restarts_ > options_.failed_restarts) {
     if (live_.size() > 0) tell(given_up_event(live_.size()));
-    admitted_ -= static_cast<int>(live_.size());
     live_.fail_all(Error(ErrorCode::unavailable,
                          fmt::format("the model's ranks died: {}", error.message()),
                          "they are being restarted: try again"));
@@ -254,7 +252,6 @@ void EngineLoop::Thread::suspect_those_in_flight(const Error& error) {
     if (deaths >= options_.deaths_of_poison) {
       tell(poison_event(live_.request_of(id), deaths));
       scheduler_.cancel(id);
-      --admitted_;
       live_.fail(id, Error(ErrorCode::failed,
                            fmt::format("the model's ranks died {} times while they computed this "
                                        "request, the last time alone: {}",

@@ -21,7 +21,7 @@ EngineLoop::Thread::Thread(EngineOptions options, std::shared_ptr<const Tokenize
           std::move(factory), [this](GroupEvent event) { post(std::move(event)); },
           options_.restart),
       scheduler_(options_.schedule),
-      live_(std::move(tokenizer)) {
+      live_(std::move(tokenizer), &admitted_) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -30,7 +30,7 @@ EngineLoop::Thread::~Thread() {
 }
 
 void EngineLoop::Thread::run() {
-  supervisor_.start(Clock::now());
+  supervisor_.start();
   for (;;) {
     publish();
     for (Mail& mail : mailbox_.take(next_wakeup())) {
@@ -83,7 +83,6 @@ void EngineLoop::Thread::handle(MaskReady& mail) {
     return scheduler_.release(mail.sequence);
   }
   scheduler_.cancel(mail.sequence);
-  --admitted_;
   live_.fail(mail.sequence, *mail.error);
 }
 
@@ -91,7 +90,6 @@ void EngineLoop::Thread::handle(Cancel& mail) {
   for (const uint64_t id : mail.ids) {
     if (!live_.cancel(id)) continue;
     scheduler_.cancel(id);
-    --admitted_;
   }
 }
 

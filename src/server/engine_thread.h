@@ -60,6 +60,7 @@ class EngineLoop::Thread {
   };
 
   void run();
+  void take_room(std::vector<Generation>& generations);
   Clock::time_point next_wakeup() const;
   void handle(Submit& mail);
   void handle(Cancel& mail);
@@ -89,7 +90,8 @@ class EngineLoop::Thread {
   const EngineOptions options_;
   Mailbox<Mail> mailbox_;
   std::atomic<uint64_t> next_id_{1};
-  std::atomic<int> admitted_{0};  // submitted and not ended
+  std::atomic<int> admitted_{0};             // submitted and not ended
+  std::atomic<int64_t> parameter_bytes_{0};  // of these
 
   MaskWorkers masks_;
 

@@ -157,6 +157,19 @@ std::optional<std::string> Fields::text(std::string_view name) {
   return value->get<std::string>();
 }
 
+std::optional<std::string> Fields::short_text(std::string_view name, size_t longest) {
+  const Json* value = find_described(name, [&] {
+    return Json{{"type", "string"}, {"maxLength", longest}};
+  });
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_string()) fail(name, "must be a string, not " + quoted(*value));
+  const auto text = value->get<std::string>();
+  if (const size_t length = characters(text); length > longest) {
+    fail(name, fmt::format("must not have {} characters; {} is the most", length, longest));
+  }
+  return text;
+}
+
 std::optional<std::string> Fields::choice(std::string_view name,
                                           std::initializer_list<const char*> values) {
   const Json* value = find_described(name, [&] {

@@ -73,6 +73,7 @@ struct Generation {
   std::string cache_salt;  // only requests with the same one share cached prefixes
   std::shared_ptr<TokenConstraint> constraint;
   std::shared_ptr<GenerationSink> sink;
+  std::shared_ptr<const void> room;  // among what the engine holds, given back with the last owner
 };
 
 }  // namespace dure

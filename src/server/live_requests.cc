@@ -11,8 +11,8 @@ LiveRequests::Live::Live(std::shared_ptr<const Tokenizer> tokenizer, Generation 
       text(std::move(tokenizer), generation),
       prompt_tokens(static_cast<int32_t>(generation.prompt.size())) {}
 
-LiveRequests::LiveRequests(std::shared_ptr<const Tokenizer> tokenizer)
-    : tokenizer_(std::move(tokenizer)) {}
+LiveRequests::LiveRequests(std::shared_ptr<const Tokenizer> tokenizer, std::atomic<int>* taken)
+    : tokenizer_(std::move(tokenizer)), taken_(taken) {}
 
 void LiveRequests::add(uint64_t id, Generation generation, SteadyTime now) {
   const auto live = live_.emplace(id, Live(tokenizer_, std::move(generation))).first;
@@ -79,6 +79,7 @@ bool LiveRequests::apply(const TokenEvent& event, std::optional<TokenLogprobs> l
   ++(end.stopped ? counts_.finished_stop : counts_.finished_length);
   const std::shared_ptr<GenerationSink> sink = generation.sink;
   live_.erase(event.sequence);
+  --*taken_;
   sink->on_end(end);
   return true;
 }
@@ -101,6 +102,7 @@ GenerationEnd LiveRequests::end_of(const Live& live, const TokenEvent& event) {
 
 bool LiveRequests::cancel(uint64_t id) {
   if (live_.erase(id) == 0) return false;
+  --*taken_;
   ++counts_.cancelled;
   return true;
 }
@@ -109,6 +111,7 @@ void LiveRequests::fail(uint64_t id, const Error& error) {
   const auto found = live_.find(id);
   const std::shared_ptr<GenerationSink> sink = std::move(found->second.generation.sink);
   live_.erase(found);
+  --*taken_;
   ++counts_.failed;
   sink->on_error(error);
 }

@@ -3,6 +3,7 @@
 // replayed from: nothing of a request is kept at the ranks only. Used by the engine's thread only.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -28,7 +29,9 @@ struct RequestCounts {
 
 class LiveRequests {
  public:
-  explicit LiveRequests(std::shared_ptr<const Tokenizer> tokenizer);
+  // `taken` counts those that were submitted and have not ended: each leaves it before its client
+  // hears of the end, so that whoever waits for an answer finds a place for the next request.
+  LiveRequests(std::shared_ptr<const Tokenizer> tokenizer, std::atomic<int>* taken);
 
   void add(uint64_t id, Generation generation, SteadyTime now);
   void started(uint64_t id, SteadyTime now);  // its first step, or its first again
@@ -81,6 +84,7 @@ class LiveRequests {
   static GenerationEnd end_of(const Live& live, const TokenEvent& event);
 
   std::shared_ptr<const Tokenizer> tokenizer_;
+  std::atomic<int>* taken_;
   std::unordered_map<uint64_t, Live> live_;
   RequestCounts counts_;
   RequestHistograms histograms_;

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/units.h"
+
 namespace dure {
 namespace {
 
@@ -123,6 +125,22 @@ std::vector<int32_t> encode_rendered(const std::string& text, const Conversation
 std::vector<int32_t> encode(const Prompt& prompt, bool add_special, const ServedModel& model) {
   if (const auto* ids = std::get_if<std::vector<int32_t>>(&prompt)) return *ids;
   return model.tokenizer->encode(std::get<std::string>(prompt), {.add_special = add_special});
+}
+
+void check_lists(const GenerationFields& fields, size_t prompts) {
+  constexpr int64_t most = int64_t{64} << 20;
+  int64_t each = bytes_of_lists(fields.sampling) +
+                 static_cast<int64_t>(fields.stop_ids.size() * sizeof(int32_t));
+  // As many tokens as bytes, at most.
+  for (const std::string& word : fields.bad_words)
+    each += static_cast<int64_t>(word.size() * sizeof(int32_t));
+  const int64_t sequences = static_cast<int64_t>(prompts) * fields.choices;
+  if (each <= most / std::max<int64_t>(sequences, 1)) return;
+  throw_bad_input(
+      fmt::format("logit_bias, allowed_token_ids, stop_token_ids and bad_words may take {} of each "
+                  "of {} sequences; {} of all are the most",
+                  format_bytes(each), sequences, format_bytes(most)),
+      "shorten the lists, or ask for fewer choices", "n");
 }
 
 std::vector<Generation> make_generations(const GenerationFields& fields,

@@ -25,4 +25,8 @@ std::vector<Generation> make_generations(const GenerationFields& fields,
                                          const std::vector<int32_t>& prompt,
                                          const std::string& field, const ServedModel& model);
 
+// Each sequence of a request has the lists of token ids that it names. Throws bad_input where those
+// of all its prompts and choices are more than the engine should hold.
+void check_lists(const GenerationFields& fields, size_t prompts);
+
 }  // namespace dure

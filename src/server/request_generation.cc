@@ -1,6 +1,7 @@
 // Limits, stops and the form of the answer of a generation request.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "server/request_fields.h"
@@ -12,11 +13,14 @@ constexpr size_t max_stops = 16;
 constexpr size_t max_stop_characters = 1024;
 constexpr size_t max_bad_words = 1024;
 constexpr int64_t max_choices = 128;
+constexpr size_t max_name_characters = 1024;
 constexpr int64_t most_urgent = 1'000'000;  // of priority, either way
 
 void read_stops(Fields& fields, const ServedModel& model, GenerationFields& made) {
   made.stop = fields.texts("stop", max_stops, max_stop_characters);
   made.stop_ids = fields.tokens("stop_token_ids", model.vocab);
+  std::sort(made.stop_ids.begin(), made.stop_ids.end());
+  made.stop_ids.erase(std::unique(made.stop_ids.begin(), made.stop_ids.end()), made.stop_ids.end());
   if (!fields.boolean("ignore_eos").value_or(false)) {
     made.end_ids = model.eos_ids;
   }
@@ -103,8 +107,9 @@ GenerationFields read_generation(Fields& fields, const ServedModel& model, int32
   made.grammar = read_grammar(fields);
   made.priority =
       static_cast<int32_t>(fields.integer("priority", -most_urgent, most_urgent).value_or(0));
-  made.cache_salt = fields.text("cache_salt").value_or("");
-  made.user = fields.text("user").value_or("");
+  // Both are remembered after the request, for as long as its pages and its debt are.
+  made.cache_salt = fields.short_text("cache_salt", max_name_characters).value_or("");
+  made.user = fields.short_text("user", max_name_characters).value_or("");
   made.skip_special = fields.boolean("skip_special_tokens").value_or(true);
   refuse_what_is_not_done(fields);
   fields.ignore({"metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",

@@ -83,6 +83,8 @@ TEST(ChatRequest, RefusesEveryWrongValueNamingTheField) {
       {R"("priority":99999999)", "priority"},
       {R"("cache_salt":5)", "cache_salt"},
       {R"("user":5)", "user"},
+      {R"("user":")" + std::string(1025, 'u') + R"(")", "user"},
+      {R"("cache_salt":")" + std::string(1025, 's') + R"(")", "cache_salt"},
       {R"("logprobs":21)", "logprobs"},
       {R"("top_logprobs":21)", "top_logprobs"},
       {R"("logit_bias":{"999999":1})", "logit_bias"},

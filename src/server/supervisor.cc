@@ -33,11 +33,12 @@ Supervisor::Supervisor(GroupFactory factory, std::function<void(GroupEvent)> pos
 
 Supervisor::~Supervisor() = default;
 
-void Supervisor::start(Time now) {
-  launch(now);
+void Supervisor::start() {
+  launch();
 }
 
-void Supervisor::launch(Time now) {
+// A group that could not be launched has died as any other: by an event.
+void Supervisor::launch() {
   const int incarnation = ++incarnation_;
   const auto forward = [post = post_, incarnation](auto what) {
     post(GroupEvent{incarnation, std::move(what)});
@@ -55,14 +56,15 @@ void Supervisor::launch(Time now) {
     failure.code = static_cast<uint8_t>(error.code());
     failure.message = error.message();
     failure.hint = error.hint();
-    died(failure, now);
+    forward(failure);
   }
 }
 
 void Supervisor::tick(Time now) {
   if (state_ != GroupState::restarting || group_ || now < restart_at_) return;
   ++restarts_[static_cast<size_t>(last_cause_)];
-  launch(now);
+  restart_at_ = Time::max();  // until it has died too
+  launch();
 }
 
 Supervisor::Time Supervisor::next_tick() const {

@@ -46,7 +46,7 @@ class Supervisor {
   Supervisor(GroupFactory factory, std::function<void(GroupEvent)> post, RestartPolicy policy);
   ~Supervisor();
 
-  void start(Time now);
+  void start();
   void tick(Time now);  // restarts when it is time
   Time next_tick() const;
 
@@ -62,7 +62,7 @@ class Supervisor {
   void send(const ToRanks& message);  // only when ready
 
  private:
-  void launch(Time now);
+  void launch();
 
   GroupFactory factory_;
   std::function<void(GroupEvent)> post_;

@@ -42,6 +42,12 @@ struct Fixture {
     return waited;
   }
 
+  // The last event is of a group that has died.
+  void hear_of_failure() {
+    ASSERT_TRUE(supervisor.is_current(posted.back()));
+    supervisor.died(std::get<GroupFailed>(posted.back().what), now);
+  }
+
   int launches = 0;
   bool refuses = false;
   Group::Events events;
@@ -52,7 +58,7 @@ struct Fixture {
 
 TEST(Supervisor, WaitsLongerAfterEachDeathUpToABound) {
   Fixture fixture;
-  fixture.supervisor.start(fixture.now);
+  fixture.supervisor.start();
   fixture.supervisor.became_ready(fixture.now);
   EXPECT_EQ(fixture.die_and_wait(), milliseconds(100));
   EXPECT_EQ(fixture.die_and_wait(), milliseconds(200));
@@ -64,7 +70,7 @@ TEST(Supervisor, WaitsLongerAfterEachDeathUpToABound) {
 
 TEST(Supervisor, ForgivesDeathsAfterALongService) {
   Fixture fixture;
-  fixture.supervisor.start(fixture.now);
+  fixture.supervisor.start();
   fixture.supervisor.became_ready(fixture.now);
   fixture.die_and_wait();
   fixture.die_and_wait();
@@ -76,7 +82,8 @@ TEST(Supervisor, ForgivesDeathsAfterALongService) {
 TEST(Supervisor, GivesUpOnAGroupThatNeverServed) {
   Fixture fixture;
   fixture.refuses = true;
-  fixture.supervisor.start(fixture.now);
+  fixture.supervisor.start();
+  fixture.hear_of_failure();
   EXPECT_EQ(fixture.supervisor.state(), GroupState::failed);
   EXPECT_EQ(fixture.supervisor.last_error().message(), "mpirun is not there");
   EXPECT_EQ(fixture.supervisor.next_tick(), Supervisor::Time::max());
@@ -84,11 +91,15 @@ TEST(Supervisor, GivesUpOnAGroupThatNeverServed) {
 
 TEST(Supervisor, KeepsTryingWhenARestartCannotEvenStart) {
   Fixture fixture;
-  fixture.supervisor.start(fixture.now);
+  fixture.supervisor.start();
   fixture.supervisor.became_ready(fixture.now);
   fixture.refuses = true;
   fixture.die_and_wait();
+  // One attempt, of which its owner hears as of any other death.
+  EXPECT_EQ(fixture.supervisor.next_tick(), Supervisor::Time::max());
+  fixture.hear_of_failure();
   EXPECT_EQ(fixture.supervisor.state(), GroupState::restarting);
+  EXPECT_EQ(fixture.supervisor.last_error().message(), "mpirun is not there");
   fixture.refuses = false;
   fixture.supervisor.tick(fixture.supervisor.next_tick());
   fixture.supervisor.became_ready(fixture.now);
@@ -97,7 +108,7 @@ TEST(Supervisor, KeepsTryingWhenARestartCannotEvenStart) {
 
 TEST(Supervisor, DoesNotMistakeTheWordsOfADeadGroupForItsSuccessors) {
   Fixture fixture;
-  fixture.supervisor.start(fixture.now);
+  fixture.supervisor.start();
   const Group::Events first = fixture.events;
   first.on_ready(GroupReady{});
   EXPECT_TRUE(fixture.supervisor.is_current(fixture.posted.back()));
