@@ -45,13 +45,16 @@ void Scheduler::admit() {
   std::erase_if(lines_, [](const auto& line) { return line.second.empty(); });
 }
 
-// Its class, or a better one that others' service has brought it to; never better than the best
-// that waits, so that within a class it is the tenants' shares that count.
+// Its class, or a better one that others' service has brought it to: half way to the best that
+// waits again and again, so that whoever waits gets there from any class. Never better than that
+// one, so that within a class it is the tenants' shares that count.
 int64_t Scheduler::effective_class(const Sequence& sequence) const {
   const int64_t own = sequence.line.first;
   if (options_.aging_tokens < 1) return own;
   const int64_t best = lines_.begin()->first.first;
-  return std::max(best, own - (served_ - sequence.served_then) / options_.aging_tokens);
+  constexpr int64_t most_halvings = 32;  // of any distance of two classes
+  const int64_t halvings = (served_ - sequence.served_then) / options_.aging_tokens;
+  return best + (std::max<int64_t>(own - best, 0) >> std::min(halvings, most_halvings));
 }
 
 Scheduler::Offer Scheduler::best_offer(Sequence& sequence) {

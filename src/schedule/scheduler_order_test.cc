@@ -111,6 +111,25 @@ TEST(SchedulerOrder, LetsAWorseClassGrowBetterWhileOthersAreServed) {
   EXPECT_GT(ended.size(), 3u);
 }
 
+// Half way to the best again and again: the last class of all is 20 halvings away.
+TEST(SchedulerOrder, BringsTheWorstClassOfAllToItsTurn) {
+  ScheduleOptions options = small();
+  options.max_running = 1;
+  options.aging_tokens = 40;
+  Scheduler scheduler(options);
+  uint64_t next = 2;
+  scheduler.submit(of_class(request(1, 4, 1), 1'000'000));
+  int64_t before = 0;
+  for (bool ended = false; !ended; ++before) {
+    ASSERT_LT(before, 150);  // of 9 tokens each; 800 pass in 20 halvings
+    while (scheduler.waiting() < 3) scheduler.submit(of_class(request(next++, 8, 1), 0));
+    for (const TokenEvent& event : answer(scheduler, *scheduler.next_step())) {
+      ended = ended || event.sequence == 1;
+    }
+  }
+  EXPECT_GT(before, 40);
+}
+
 // One tenant has sent much more, and sooner.
 TEST(SchedulerOrder, SharesTokensBetweenTenantsNotRequests) {
   ScheduleOptions options = small();
