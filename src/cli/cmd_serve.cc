@@ -90,11 +90,6 @@ int run(const ServeFlags& flags, ServeLog& log) {
   LineLog requests(STDOUT_FILENO,
                    [&](const std::string& what) { log.warn("request_lines_lost", what); });
   std::optional<TraceFile> trace;
-  if (!flags.trace.empty()) {
-    setup.trace.say = [&](const Event& event) { log.add(event); };
-    trace.emplace(setup.trace);
-    setup.engine.on_step = [&](TracedStep step) { trace->step(std::move(step)); };
-  }
   const auto tell = [&](const Event& event) {
     log.add(event);
     if (trace) trace->mark(event);
@@ -113,6 +108,11 @@ int run(const ServeFlags& flags, ServeLog& log) {
   std::atomic<const ApiContext*> live{nullptr};
   // Listening comes first: a port in use must not cost the time to load a model.
   HttpServer http(setup.http, handler_of(live));
+  if (!flags.trace.empty()) {
+    setup.trace.say = [&](const Event& event) { log.add(event); };
+    trace.emplace(setup.trace);
+    setup.engine.on_step = [&](TracedStep step) { trace->step(std::move(step)); };
+  }
   WorkerPool workers(worker_threads(), static_cast<size_t>(flags.max_requests));
   const bool json = log.format() == LogFormat::json;
   if (!json) say(stdout, planned_report(setup));

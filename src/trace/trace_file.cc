@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,11 +22,22 @@ constexpr size_t most_waiting = 1 << 18;         // events: some 20 MB
 constexpr size_t write_bytes = size_t{1} << 20;  // at once
 constexpr std::string_view closing = "\n]}\n";
 
+bool is_regular(int file) {
+  struct stat facts {};
+  return fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
 }  // namespace
 
 TraceFile::TraceFile(TraceOptions options)
     : options_(std::move(options)), epoch_ns_(ns_of(std::chrono::steady_clock::now())) {
-  file_ = Descriptor(open(options_.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  file_ = Descriptor(open(options_.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  // Another server's is left as it is.
+  if (file_ && flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw_bad_input(fmt::format("--trace {}: another process writes it", options_.path.string()),
+                    "name a file of this server's own");
+  }
+  if (file_ && is_regular(file_.get()) && ftruncate(file_.get(), 0) != 0) file_ = Descriptor();
   // The server's own track is there from the beginning, so that whatever follows has a comma.
   std::string events;
   append_server(events);

@@ -45,6 +45,18 @@ Span span_of(uint64_t step, int64_t begin, int64_t length, StepPart part) {
   return span;
 }
 
+TEST_F(TraceFileTest, LeavesAnotherServersFileAsItIs) {
+  TraceFile trace(options());
+  trace.rank(0, "rank 0 on here");
+  try {
+    TraceFile second(options());
+    FAIL() << "two wrote one file";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("another process writes it"));
+  }
+  EXPECT_FALSE(events().empty());
+}
+
 TEST_F(TraceFileTest, HoldsRanksStepsSpansAndMarks) {
   {
     TraceFile trace(options());
