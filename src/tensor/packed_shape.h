@@ -4,8 +4,8 @@
 //   [n / 32 panels][segments][k of the segment / unit][32 outputs][unit]   unit = 2 for bf16, else
 //   1
 // Missing outputs and inputs are zeros. Matrices of integer codes: tensor/code_format.h.
-// A matrix may also be kept in a checkpoint's own blocks (tensor/block_rows.h). Products make panels
-// of it as they go.
+// A matrix may also be kept in a checkpoint's own blocks (tensor/block_rows.h). Products make
+// panels of it as they go.
 #pragma once
 
 #include <cstdint>
