@@ -40,11 +40,16 @@ WeightKeeper::~WeightKeeper() {
 std::string WeightKeeper::running(const std::function<void(const Event&)>& say) {
   const std::lock_guard lock(mutex_);
   int status = 0;
-  if (pid_ >= 0 && waitpid(pid_, &status, WNOHANG) == 0) return name_;
+  if (pid_ >= 0 && waitpid(pid_, &status, WNOHANG | WUNTRACED) == 0) return name_;
+  const bool stopped = pid_ >= 0 && WIFSTOPPED(status);
+  if (stopped) {  // ranks would wait for its answers in vain
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
   if (pid_ >= 0 && say) {
-    Event event{
-        Level::warning, "keeper_died",
-        fmt::format("the keeper of weights (pid {}) had died: another one is started", pid_)};
+    Event event{Level::warning, "keeper_died",
+                fmt::format("the keeper of weights (pid {}) {}: another one is started", pid_,
+                            stopped ? "was stopped by a signal, and is ended" : "had died")};
     event.pid = pid_;
     say(event);
   }

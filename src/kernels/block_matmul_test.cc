@@ -41,7 +41,9 @@ void fill_codes(const BlockRows& rows, Range held, std::byte* kept, std::mt19937
   const auto number = [&](float size) { return size * static_cast<float>(1 + random() % 1000); };
   for (int64_t at = 0; at < layout.scales; ++at) tables[at] = static_cast<std::byte>(random());
   for (int64_t at = layout.scales; at < layout.factor; at += layout.scale_bytes) {
-    const float scale = number(1e-5f);
+    // Now and then one whose products are subnormal, or nearly infinite.
+    const uint32_t kind = random() % 40;
+    const float scale = number(kind == 0 ? 1e-42f : kind == 1 ? 1e29f : 1e-5f);
     const auto bits = std::bit_cast<uint32_t>(scale);
     const uint16_t half = static_cast<uint16_t>(0x1000 + random() % 0x1000);
     const auto byte = static_cast<uint8_t>(0x70 + random() % 12);

@@ -51,7 +51,9 @@ void Scheduler::admit() {
 int64_t Scheduler::effective_class(const Sequence& sequence) const {
   const int64_t own = sequence.line.first;
   if (options_.aging_tokens < 1) return own;
-  const int64_t best = lines_.begin()->first.first;
+  const auto waits = [](const auto& line) { return !line.second.empty(); };
+  const auto first = std::find_if(lines_.begin(), lines_.end(), waits);
+  const int64_t best = first == lines_.end() ? own : first->first.first;
   constexpr int64_t most_halvings = 32;  // of any distance of two classes
   const int64_t halvings = (served_ - sequence.served_then) / options_.aging_tokens;
   return best + (std::max<int64_t>(own - best, 0) >> std::min(halvings, most_halvings));

@@ -236,7 +236,8 @@ struct KernelTable {
   BlockDecoder<float> decode_fp32[block_kinds] = {};
   BlockDecoder<uint16_t> decode_bf16[block_kinds] = {};
   void (*round_row)(const float* x, int64_t count, uint16_t* out) = nullptr;  // to bf16
-  // The last, null if there is none, takes only what makes no subnormal numbers.
+  // The last, null if there is none, takes only what makes no subnormal numbers, and scales up to
+  // 2^100.
   StripDecoder<float> strips_fp32[scaled_kinds] = {};
   StripDecoder<uint16_t> strips_bf16[scaled_kinds] = {};
   StripDecoder<uint16_t> strips_bf16_normal[scaled_kinds] = {};

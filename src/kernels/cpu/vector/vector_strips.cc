@@ -27,12 +27,16 @@ struct StepScales {
       scales[2 * i + which] = own_scales[i];
     }
   }
-  // Whether no product of a code is subnormal: but zero none is less than 2^-9.
+  // Whether no product of a code is subnormal (but zero none is less than 2^-9), nor near the end.
   bool normal() const {
     constexpr float least = 0x1p-117f;
-    int small = 0;
-    for (const float scale : scales) small += std::abs(scale) >= least || scale == 0.0f ? 0 : 1;
-    return small == 0;
+    constexpr float most = 0x1p100f;
+    int others = 0;
+    for (const float scale : scales) {
+      const float size = std::abs(scale);
+      others += (size >= least && size <= most) || size == 0.0f ? 0 : 1;
+    }
+    return others == 0;
   }
 };
 
