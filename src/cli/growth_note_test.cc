@@ -29,9 +29,9 @@ TEST(GrowthNote, SaysWhatQuantizedMatricesBecomeForWhatTheFileHolds) {
 }
 
 // Codes of 4 bits: 240 KiB; with 64 inputs a scale of 2 bytes and half a byte of a zero point:
-// 18.75 KiB; for each input of a matrix the number of its group, 4 bytes: 12.75 KiB. Made codes of 8
-// bits, 480 KiB have a scale of 2 bytes for at most 32 inputs, fewer where o and down are summed in
-// eight pieces: 37.5 KiB.
+// 18.75 KiB; for each input of a matrix the number of its group, 4 bytes: 12.75 KiB. Made codes of
+// 8 bits, 480 KiB have a scale of 2 bytes for at most 32 inputs, fewer where o and down are summed
+// in eight pieces: 37.5 KiB.
 TEST(GrowthNote, CountsZeroPointsAndTheOrderOfInputsToTheFile) {
   EXPECT_THAT(note_of("qwen2-gptq-g64-actorder", {Compute::bf16, CodeFormat::q8}),
               HasSubstr("517.5 KiB in memory for 271.5 KiB in the file"));

@@ -8,9 +8,9 @@
 
 #include "base/closest.h"
 #include "base/error.h"
-#include "model/quantized/scaled_codes.h"
 #include "model/checkpoint.h"
 #include "model/harmless_tensors.h"
+#include "model/quantized/scaled_codes.h"
 
 namespace dure {
 namespace {
