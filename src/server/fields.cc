@@ -150,22 +150,18 @@ std::optional<int64_t> Fields::integer(std::string_view name, int64_t least, int
   return number;
 }
 
-std::optional<std::string> Fields::text(std::string_view name) {
-  const Json* value = find_described(name, [] { return Json{{"type", "string"}}; });
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) fail(name, "must be a string, not " + quoted(*value));
-  return value->get<std::string>();
-}
-
-std::optional<std::string> Fields::short_text(std::string_view name, size_t longest) {
+std::optional<std::string> Fields::text(std::string_view name, size_t longest) {
   const Json* value = find_described(name, [&] {
-    return Json{{"type", "string"}, {"maxLength", longest}};
+    Json schema = {{"type", "string"}};
+    if (longest != SIZE_MAX) schema["maxLength"] = longest;
+    return schema;
   });
   if (value == nullptr) return std::nullopt;
   if (!value->is_string()) fail(name, "must be a string, not " + quoted(*value));
-  const auto text = value->get<std::string>();
-  if (const size_t length = characters(text); length > longest) {
-    fail(name, fmt::format("must not have {} characters; {} is the most", length, longest));
+  auto text = value->get<std::string>();
+  if (text.size() > longest && characters(text) > longest) {
+    fail(name,
+         fmt::format("must not have {} characters; {} is the most", characters(text), longest));
   }
   return text;
 }

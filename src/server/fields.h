@@ -34,8 +34,7 @@ class Fields {
   std::optional<double> number(std::string_view name, double least, double most);
   std::optional<double> number_above(std::string_view name, double bound, double most);
   std::optional<int64_t> integer(std::string_view name, int64_t least, int64_t most);
-  std::optional<std::string> text(std::string_view name);
-  std::optional<std::string> short_text(std::string_view name, size_t longest);  // characters
+  std::optional<std::string> text(std::string_view name, size_t longest = SIZE_MAX);  // characters
   std::optional<std::string> choice(std::string_view name,
                                     std::initializer_list<const char*> values);
   // A string, or a list of up to `most` strings, of 1 to `longest` characters.

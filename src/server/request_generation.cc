@@ -108,8 +108,8 @@ GenerationFields read_generation(Fields& fields, const ServedModel& model, int32
   made.priority =
       static_cast<int32_t>(fields.integer("priority", -most_urgent, most_urgent).value_or(0));
   // Both are remembered after the request, for as long as its pages and its debt are.
-  made.cache_salt = fields.short_text("cache_salt", max_name_characters).value_or("");
-  made.user = fields.short_text("user", max_name_characters).value_or("");
+  made.cache_salt = fields.text("cache_salt", max_name_characters).value_or("");
+  made.user = fields.text("user", max_name_characters).value_or("");
   made.skip_special = fields.boolean("skip_special_tokens").value_or(true);
   refuse_what_is_not_done(fields);
   fields.ignore({"metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/cpu/vector/vector_backend.h"
-#include "tensor/float_bits.h"
 
 namespace dure {
 namespace {
@@ -153,27 +152,19 @@ bool VectorBackend::make_panel_of_strip(const PackedMatrix& matrix, int64_t pane
 void VectorBackend::make_panel_of_numbers(const PackedMatrix& matrix, int64_t panel,
                                           std::byte* out) {
   const PackedShape& shape = matrix.shape();
-  const int64_t bytes = bytes_of(shape.dtype);
-  const int64_t unit = shape.unit();
-  std::memset(out, 0, static_cast<size_t>(shape.panel_bytes()));
+  PackedShape one = shape;
+  one.n = panel_width;
+  one.order = PanelOrder::plain;
+  one.block_rows.clear();
+  std::memset(out, 0, static_cast<size_t>(one.bytes()));
+  PackedMatrix made(one, out);
   std::vector<float> row(static_cast<size_t>(shape.k()));
   for (int64_t column = 0; column < panel_width; ++column) {
     const int64_t output = shape.output_at(panel, column);
     if (output < 0) continue;
     const PackedShape::BlockPlace place = shape.block_place(output);
     place.rows->decode(matrix.data() + place.offset, shape.held_inputs(), place.output, row.data());
-    std::byte* segment = out;
-    const float* from = row.data();
-    for (const int64_t length : shape.segments) {
-      for (int64_t i = 0; i < length; ++i, ++from) {
-        std::byte* const at =
-            segment + ((i / unit * panel_width + column) * unit + i % unit) * bytes;
-        const uint16_t rounded = bf16_from_float(*from);
-        if (shape.dtype == DType::f32) std::memcpy(at, from, sizeof *from);
-        if (shape.dtype != DType::f32) std::memcpy(at, &rounded, sizeof rounded);
-      }
-      segment += (length + unit - 1) / unit * unit * panel_width * bytes;
-    }
+    made.pack_rows(column, 1, row.data(), 0, DType::f32);
   }
 }
 
